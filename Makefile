@@ -1,0 +1,51 @@
+# Everything a developer repeats. Each target sets up what it needs and is quick the second time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test setup lint types unit reproduce bench study docs format clean help
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+demo: $(STAMP)   ## the embedded data set from start to finish
+	@$(BIN)/grople demo
+
+test: lint types unit   ## lint, types and tests
+
+setup: $(STAMP)  ## the virtual environment with everything in it
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "grople needs Python 3.11 or newer; try: make PYTHON=python3.12 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+lint: $(STAMP)   ## ruff: style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## mypy, strict
+	@$(BIN)/mypy
+
+unit: $(STAMP)   ## the tests, without lint and types
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+reproduce: $(STAMP)   ## the published numbers on the real data sets (long)
+	@$(BIN)/python -m pytest -m slow -v
+
+bench: $(STAMP)  ## speed and memory against peers, as ratios
+	@$(BIN)/python -m benchmarks
+
+study: $(STAMP)  ## the paper's experiments
+	@$(BIN)/python -m benchmarks reproduction
+
+docs: $(STAMP)   ## run every example of the documentation
+	@$(BIN)/python -m pytest --doctest-glob='*.md' docs README.md
+
+format: $(STAMP) ## format the code
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+clean:           ## remove the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

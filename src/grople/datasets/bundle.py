@@ -1,0 +1,125 @@
+"""One immutable bundle: what every reader returns and every writer takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Bundle"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A multi-label data set.
+
+    Parameters
+    ----------
+    X : csr_array or ndarray of shape (n_rows, n_features)
+        Features.
+    Y : csr_array of shape (n_rows, n_labels)
+        Labels, ones where a row carries the label. Any 0/1 array is converted.
+    feature_names, label_names : sequence of str
+        Names, one a column.
+    name : str
+        What to call the data set.
+    source : str
+        Where it came from.
+    notes : sequence of str
+        What a reader did that a user should know (an identifier column left out, say).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bundle = Bundle(np.eye(3), np.array([[1, 0], [0, 1], [1, 1]]), name="tiny")
+    >>> bundle.n_rows, bundle.n_features, bundle.n_labels, round(bundle.cardinality, 2)
+    (3, 3, 2, 1.33)
+    """
+
+    X: Any
+    Y: Any
+    feature_names: Sequence[str] = ()
+    label_names: Sequence[str] = ()
+    name: str = "data"
+    source: str = ""
+    notes: Sequence[str] = field(default=())
+
+    def __post_init__(self) -> None:
+        X = _canonical_csr(self.X) if sp.issparse(self.X) else np.asarray(self.X).view()
+        Y = _binary_csr(self.Y)
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, not {X.ndim}")
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}")
+        if not sp.issparse(X):
+            X.flags.writeable = False
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "Y", Y)
+        for kind, names, width in (
+            ("feature", self.feature_names, X.shape[1]),
+            ("label", self.label_names, Y.shape[1]),
+        ):
+            full = tuple(map(str, names)) or tuple(f"{kind}{i}" for i in range(width))
+            if len(full) != width:
+                raise ValueError(f"{len(full)} {kind} names for {width} columns")
+            object.__setattr__(self, f"{kind}_names", full)
+        object.__setattr__(self, "notes", tuple(self.notes))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features (D)."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (L)."""
+        return int(self.Y.shape[1])
+
+    @property
+    def cardinality(self) -> float:
+        """Labels a row, on average."""
+        return float(self.Y.nnz / max(self.n_rows, 1))
+
+    @property
+    def density(self) -> float:
+        """Share of the label matrix that is one."""
+        return self.cardinality / max(self.n_labels, 1)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if sp.issparse(self.X) else "dense"
+        return (
+            f"Bundle({self.name!r}: {self.n_rows} rows, {self.n_features} {kind} features, "
+            f"{self.n_labels} labels, {self.cardinality:.3f} a row)"
+        )
+
+
+def _binary_csr(Y: Any) -> Any:
+    Y = sp.csr_array(Y, copy=True)
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    if not np.all(Y.data == 1):
+        raise ValueError("Y must hold only zeros and ones")
+    # int64, because a product of narrow integers overflows silently.
+    return _canonical_csr(Y.astype(np.int64))
+
+
+def _canonical_csr(matrix: Any) -> Any:
+    """Return a read-only CSR view with sorted, unique indices; the caller's array stays as it is."""
+    matrix = sp.csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    parts = [part.view() for part in (matrix.data, matrix.indices, matrix.indptr)]
+    for part in parts:
+        part.flags.writeable = False
+    frozen = sp.csr_array(tuple(parts), shape=matrix.shape)
+    frozen.has_canonical_format = True
+    return frozen
