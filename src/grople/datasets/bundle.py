@@ -30,6 +30,8 @@ class Bundle:
         Where it came from.
     notes : sequence of str
         What a reader did that a user should know (an identifier column left out, say).
+    row_names : sequence of str
+        What the rows are called, one a row, or nothing where they have no names.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Bundle:
     name: str = "data"
     source: str = ""
     notes: Sequence[str] = field(default=())
+    row_names: Sequence[str] = field(default=())
 
     def __post_init__(self) -> None:
         X = _canonical_csr(self.X) if sp.issparse(self.X) else np.asarray(self.X).view()
@@ -66,6 +69,10 @@ class Bundle:
             if len(full) != width:
                 raise ValueError(f"{len(full)} {kind} names for {width} columns")
             object.__setattr__(self, f"{kind}_names", full)
+        row_names = tuple(map(str, self.row_names))
+        if row_names and len(row_names) != X.shape[0]:
+            raise ValueError(f"{len(row_names)} row names for {X.shape[0]} rows")
+        object.__setattr__(self, "row_names", row_names)
         object.__setattr__(self, "notes", tuple(self.notes))
 
     @property
@@ -112,7 +119,7 @@ def _binary_csr(Y: Any) -> Any:
 
 
 def _canonical_csr(matrix: Any) -> Any:
-    """Return a read-only CSR view with sorted, unique indices; the caller's array stays as it is."""
+    """Return a read-only CSR view with sorted, unique indices; the caller's array stays."""
     matrix = sp.csr_array(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
