@@ -1,6 +1,23 @@
-"""Measures of multi-label predictions."""
+"""Measures of multi-label predictions, from sparse counts, with 0/0 explicit.
+
+Label matrices may be dense, sparse or DataFrames of zeros and ones; scores also a callable that
+returns a block of rows. ``evaluate`` computes everything at once; ``counts`` and ``ranks`` are the
+inner functions for loops that want several measures of one prediction.
+"""
 
 from grople.metrics.counting import Counts, counts
+from grople.metrics.evaluation import evaluate
+from grople.metrics.positions import Ranks, ranks
+from grople.metrics.ranking import (
+    coverage,
+    label_propensities,
+    label_ranking_average_precision,
+    ndcg_at_k,
+    one_error,
+    precision_at_k,
+    propensity_scored_precision_at_k,
+    ranking_loss,
+)
 from grople.metrics.sets import (
     accuracy,
     example_f1,
@@ -17,8 +34,11 @@ from grople.metrics.sets import (
 )
 
 __all__ = [
+    "evaluate",
     "Counts",
     "counts",
+    "Ranks",
+    "ranks",
     "accuracy",
     "example_precision",
     "example_recall",
@@ -31,4 +51,12 @@ __all__ = [
     "micro_f1",
     "hamming_loss",
     "subset_accuracy",
+    "precision_at_k",
+    "ndcg_at_k",
+    "propensity_scored_precision_at_k",
+    "label_propensities",
+    "one_error",
+    "coverage",
+    "ranking_loss",
+    "label_ranking_average_precision",
 ]
