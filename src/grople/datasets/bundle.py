@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ class Bundle:
     Y : csr_array of shape (n_rows, n_labels)
         Labels, ones where a row carries the label. Any 0/1 array is converted.
     feature_names, label_names : sequence of str
-        Names, one a column.
+        Names, one a column; without them, ``feature0, feature1, …`` and ``label0, label1, …``.
     name : str
         What to call the data set.
     source : str
@@ -65,10 +65,11 @@ class Bundle:
             ("feature", self.feature_names, X.shape[1]),
             ("label", self.label_names, Y.shape[1]),
         ):
-            full = tuple(map(str, names)) or tuple(f"{kind}{i}" for i in range(width))
-            if len(full) != width:
-                raise ValueError(f"{len(full)} {kind} names for {width} columns")
-            object.__setattr__(self, f"{kind}_names", full)
+            if not isinstance(names, NumberedNames):
+                names = tuple(map(str, names)) or NumberedNames(kind, width)
+            if len(names) != width:
+                raise ValueError(f"{len(names)} {kind} names for {width} columns")
+            object.__setattr__(self, f"{kind}_names", names)
         row_names = tuple(map(str, self.row_names))
         if row_names and len(row_names) != X.shape[0]:
             raise ValueError(f"{len(row_names)} row names for {X.shape[0]} rows")
@@ -106,6 +107,40 @@ class Bundle:
             f"Bundle({self.name!r}: {self.n_rows} rows, {self.n_features} {kind} features, "
             f"{self.n_labels} labels, {self.cardinality:.3f} a row)"
         )
+
+
+class NumberedNames(Sequence[str]):
+    """``kind0, kind1, …``, made when asked for: a file may claim more columns than memory holds."""
+
+    def __init__(self, kind: str, count: int) -> None:
+        self._kind = kind
+        self._range = range(count)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(f"{self._kind}{i}" for i in self._range[index])
+        return f"{self._kind}{self._range[index]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self._kind}{i}" for i in self._range)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames):
+            return (self._kind, self._range) == (other._kind, other._range)
+        return isinstance(other, tuple) and len(other) == len(self) and other == tuple(self)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"NumberedNames({self._kind!r}, {len(self)})"
 
 
 def _binary_csr(Y: Any) -> Any:
