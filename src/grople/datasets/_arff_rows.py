@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from grople.datasets._arff_header import PLAIN, QUOTED, SPACES, Attribute, unquote
 from grople.datasets._arff_values import Domain
-from grople.datasets._streams import compact, decode
+from grople.datasets._streams import compact, decode, rises_within_rows
 from grople.errors import DataError
 
 __all__ = ["MISSING_RULES", "RowParser"]
@@ -34,7 +34,6 @@ _STRUCTURE = b"{}, \n\t\r\f\v'\"%?"
 _PLAIN_BYTES = bytes(set(range(256)) - set(_STRUCTURE))
 _DIGITS = b"0123456789"
 _TO_SPACES = bytes.maketrans(b"{},\n", b"    ")
-_LARGEST_EXACT = 2**53
 
 
 class RowParser:
@@ -94,7 +93,7 @@ class RowParser:
             if numbers.size != 2 * pairs:
                 return None
             columns, values = numbers[::2], numbers[1::2]
-            if not self._rising(columns, counts) or (values > self._largest[columns]).any():
+            if not self._in_order(columns, counts) or (values > self._largest[columns]).any():
                 return None
             # float64 holds these integers exactly.
             return self._csr(counts, columns, values.astype(np.float64))
@@ -103,7 +102,7 @@ class RowParser:
         if len(tokens) != 2 * pairs or not all(map(bytes.isdigit, indices)):
             return None
         columns = np.fromstring(b" ".join(indices), np.int64, sep=" ")
-        if not self._rising(columns, counts):
+        if not self._in_order(columns, counts):
             return None
         converted = self._by_kind(columns, tokens[1::2])
         return None if converted is None else self._csr(counts, columns, converted)
@@ -119,16 +118,9 @@ class RowParser:
             values[where] = converted
         return values
 
-    def _rising(self, columns: Any, counts: Any) -> bool:
-        """Whether all columns exist and rise within each row (so none occurs twice)."""
-        if columns.size == 0:
-            return True
-        if columns.max() >= self._width:
-            return False
-        rising = np.diff(columns) > 0
-        ends = np.cumsum(counts)[:-1]
-        rising[ends[(ends > 0) & (ends < columns.size)] - 1] = True
-        return bool(rising.all())
+    def _in_order(self, columns: Any, counts: Any) -> bool:
+        """Whether all columns exist and rise within each row."""
+        return bool((columns < self._width).all()) and rises_within_rows(columns, counts)
 
     def _fast_dense(self, block: bytes) -> Any | None:
         if any(mark in block for mark in (b"'", b'"', b"%", b"?", b"{", b"}")):

@@ -33,6 +33,7 @@ __all__ = [
     "decode",
     "numbered_lines",
     "opened",
+    "rises_within_rows",
     "stem",
 ]
 
@@ -166,6 +167,16 @@ def stem(path: str | Path) -> str:
     """Return the file's name without folder, ``.gz`` and extension."""
     name = Path(path).name
     return Path(name.removesuffix(".gz")).stem or name
+
+
+def rises_within_rows(columns: Any, counts: Any) -> bool:
+    """Whether the columns rise within each row, so that none occurs twice."""
+    if columns.size == 0:
+        return True
+    rising = np.diff(columns) > 0
+    ends = np.cumsum(counts)[:-1]
+    rising[ends[(ends > 0) & (ends < columns.size)] - 1] = True
+    return bool(rising.all())
 
 
 def compact(X: Any) -> Any:

@@ -57,7 +57,7 @@ def read_npz(
     --------
     >>> import tempfile, numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_npz(Bundle(np.eye(2), np.array([[1], [0]])), f"{folder}/tiny.npz")
+    ...     write_npz(Bundle(np.ones((2, 2)), np.array([[1], [0]])), f"{folder}/tiny.npz")
     ...     read_npz(f"{folder}/tiny.npz")
     Bundle('tiny': 2 rows, 2 dense features, 1 labels, 0.500 a row)
     """

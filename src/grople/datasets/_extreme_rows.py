@@ -1,0 +1,211 @@
+"""Lines ``label,label index:value index:value`` become arrays.
+
+As with ARFF, a block of plain lines is read at once, and any other goes to a precise path that
+names the line of a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from grople.datasets._streams import compact, rises_within_rows
+from grople.errors import DataError
+
+__all__ = ["RowGrammar", "Rows"]
+
+_PAIR = re.compile(rb"(\d{1,18}):([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_LABEL = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
+_STRUCTURE = b",: \n\t\r\f\v#"
+_PLAIN_BYTES = bytes(set(range(256)) - set(_STRUCTURE))
+_TO_SPACES = bytes.maketrans(b",:\n", b"   ")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a file: how many labels and features each has, and all of them in a line."""
+
+    label_counts: Any
+    labels: Any
+    counts: Any
+    columns: Any
+    values: Any
+
+    @staticmethod
+    def joined(parts: list[Rows]) -> Rows:
+        empty = np.empty(0, dtype=np.int64)
+        parts = [Rows(empty, empty, empty, empty, np.empty(0)), *parts]
+        return Rows(
+            *(
+                np.concatenate([getattr(part, field) for part in parts])
+                for field in ("label_counts", "labels", "counts", "columns", "values")
+            )
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.size)
+
+    def head(self, n_rows: int) -> Rows:
+        """Drop rows at the end, which must be empty."""
+        return Rows(
+            self.label_counts[:n_rows], self.labels, self.counts[:n_rows], self.columns, self.values
+        )
+
+    def features(self, base: int, width: int) -> Any:
+        indptr = np.concatenate([[0], np.cumsum(self.counts)])
+        columns = (self.columns - base).astype(np.int32)
+        X = sp.csr_array((self.values, columns, indptr), shape=(self.n_rows, width))
+        X.sum_duplicates()  # there are none: this sorts
+        X.eliminate_zeros()
+        return compact(X)
+
+    def labels_matrix(self, labels: Any, width: int) -> Any:
+        indptr = np.concatenate([[0], np.cumsum(self.label_counts)])
+        ones = np.ones(labels.size, dtype=np.int64)
+        Y = sp.csr_array((ones, labels.astype(np.int32), indptr), shape=(self.n_rows, width))
+        Y.sum_duplicates()
+        Y.data[:] = 1  # a label named twice in a row is still one label
+        return Y
+
+
+@dataclass(frozen=True)
+class RowGrammar:
+    """What a row may look like, and how to read it: a block at once, or precisely."""
+
+    file: str
+    feature_end: int
+    blank_rows: bool
+    feature_start: int = 0
+    label_end: int | None = None
+
+    def parse(self, first: int, block: bytes) -> Rows:
+        rows = self._fast(block)
+        return self._precise(first, block) if rows is None else rows
+
+    def _fast(self, block: bytes) -> Rows | None:
+        """Read a plain block without mistakes, or return None."""
+        block = block.replace(b" \n", b"\n")
+        lines = block[:-1].split(b"\n")
+        if not self.blank_rows:
+            lines = list(filter(None, lines))
+        outlines = [line.translate(None, _PLAIN_BYTES) for line in lines]
+        if not all(map(_is_outline, set(outlines))):
+            return None
+        counts = np.fromiter((outline.count(b":") for outline in outlines), np.int64)
+        label_counts = np.fromiter(
+            (
+                0 if line[:1] in (b"", b" ") else outline.count(b",") + 1
+                for line, outline in zip(lines, outlines, strict=True)
+            ),
+            np.int64,
+        )
+        tokens = block.translate(_TO_SPACES).split()
+        sizes = label_counts + 2 * counts
+        # There is room for this many tokens: if all are there, each stands in its place.
+        if len(tokens) != sizes.sum():
+            return None
+        within = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        is_label = within < np.repeat(label_counts, sizes)
+        pairs = list(compress(tokens, (~is_label).tolist()))
+        labels = _whole_numbers(list(compress(tokens, is_label.tolist())))
+        columns = _whole_numbers(pairs[::2])
+        texts = pairs[1::2]
+        if labels is None or columns is None or not rises_within_rows(columns, counts):
+            return None
+        try:
+            values = np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:
+            return None
+        if (
+            not np.isfinite(values).all()
+            or b"_" in block
+            or (labels.size and self.label_end is not None and labels.max() >= self.label_end)
+            or (columns.size and columns.max() >= self.feature_end)
+            or (columns.size and columns.min() < self.feature_start)
+        ):
+            return None
+        return Rows(label_counts, labels, counts, columns, values)
+
+    def _precise(self, first: int, block: bytes) -> Rows:
+        label_counts: list[int] = []
+        labels: list[int] = []
+        counts: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        for number, line in enumerate(block[:-1].split(b"\n"), first):
+            if not self.blank_rows:
+                line = line.partition(b"#")[0]
+                if not line.strip():
+                    continue
+            tokens = line.split()
+            row_labels: list[int] = []
+            if tokens and b":" not in tokens[0] and not line[:1].isspace():
+                row_labels = [self._label(text, number) for text in tokens.pop(0).split(b",")]
+            row = self._features(tokens, number)
+            label_counts.append(len(row_labels))
+            labels.extend(row_labels)
+            counts.append(len(row))
+            columns.extend(row)
+            values.extend(row.values())
+        return Rows(
+            np.array(label_counts, dtype=np.int64),
+            np.array(labels, dtype=np.int64),
+            np.array(counts, dtype=np.int64),
+            np.array(columns, dtype=np.int64),
+            np.array(values, dtype=np.float64),
+        )
+
+    def _label(self, text: bytes, line: int) -> int:
+        if not _LABEL.fullmatch(text):
+            self._fail(f"label {_shown(text)} is not a whole number", line)
+        label = int(text.partition(b".")[0])
+        if self.label_end is not None and not 0 <= label < self.label_end:
+            self._fail(f"label {label} is out of range: {self.label_end} labels", line)
+        return label
+
+    def _features(self, tokens: list[bytes], line: int) -> dict[int, float]:
+        row: dict[int, float] = {}
+        for token in tokens:
+            match = _PAIR.fullmatch(token)
+            if match is None:
+                self._fail(f"expected index:value, found {_shown(token)}", line)
+            column, value = int(match[1]), float(match[2])
+            if not self.feature_start <= column < self.feature_end:
+                self._fail(
+                    f"feature index {column} is out of range: "
+                    f"{self.feature_start} to {self.feature_end - 1}",
+                    line,
+                )
+            if column in row:
+                self._fail(f"feature index {column} occurs twice in the row", line)
+            if not np.isfinite(value):
+                self._fail(f"{_shown(match[2])} is not a finite number", line)
+            row[column] = value
+        return row
+
+    def _fail(self, reason: str, line: int) -> NoReturn:
+        raise DataError(reason, file=self.file, line=line)
+
+
+def _is_outline(outline: bytes) -> bool:
+    """Whether a line without its numbers is ``,,, : : :``."""
+    pairs = outline.lstrip(b",")
+    return pairs == b" :" * (len(pairs) // 2)
+
+
+def _whole_numbers(tokens: list[bytes]) -> Any | None:
+    """Return the tokens as integers if they are nothing but digits."""
+    # Those too long for an integer are for the precise path to refuse.
+    if not all(map(bytes.isdigit, tokens)) or max(map(len, tokens), default=0) > 18:
+        return None
+    return np.fromstring(b" ".join(tokens), np.int64, sep=" ")
+
+
+def _shown(token: bytes) -> str:
+    return repr(token[:40].decode("utf-8", "replace"))
