@@ -153,7 +153,7 @@ def find(name: str | Entry) -> Entry:
     known = {_plain(entry): entry for entry in _entries()}
     if _plain(name) in known:
         return _entries()[known[_plain(name)]]
-    if Path(name).is_file():
+    if os.path.isfile(name):
         raise DataError(f"{name!r} is a file, not a name: use grople.datasets.read({name!r})")
     near = difflib.get_close_matches(_plain(name), known, n=3, cutoff=0.7)
     hint = (

@@ -1,0 +1,60 @@
+"""Where commands print: colours on a terminal only, nothing in the text taken for markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from grople.datasets.download import Progress as Callback
+
+__all__ = ["bar_character", "download_progress", "make_console", "print_json"]
+
+#: Width where there is no terminal to ask: wide enough that no table loses a column.
+PIPE_WIDTH = 110
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console for the standard output or the standard error."""
+    # Label names such as devel::lang:c or [x] must appear as they are.
+    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, PIPE_WIDTH)
+    return console
+
+
+def bar_character(console: Console) -> str:
+    """Return what to draw bars with on this console."""
+    return "█" if console.encoding.lower().startswith("utf") else "#"
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def download_progress() -> Iterator[Callback]:
+    """Show a bar for each file on the standard error while it is downloaded."""
+    console = make_console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(name: str, received: int, expected: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=expected)
+            bars.update(tasks[name], completed=received, total=expected)
+
+        yield show
