@@ -1,0 +1,322 @@
+"""Stage 2: the label matrix as points times group-sparse hyperplanes, from label counts alone.
+
+    min_{U,V}  ‖Y − UV‖² + λ1 ‖U‖² + λ2 Σ_k Σ_i ‖V_i^k‖
+
+with V^k the columns of group k. U is never formed: it is always ``Y W``, so that
+``UᵀU = Wᵀ(YᵀY)W`` and ``UᵀY = Wᵀ(YᵀY)``. The default alternates exact U steps, exact balancing of
+the scale between U and V, and certified V steps, from the leading eigenvectors of YᵀY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from grople.groups import Groups
+from grople.moments import LabelMoments, Moments
+from grople.optim import GroupRows, Quadratic, proximal_gradient, top_eigenvectors
+from grople.optim.linalg import conjugate_gradient, largest_eigenvalue
+from grople.published import drop_dead, published_embedding
+
+__all__ = ["Embedding", "automatic_components", "fit_embedding", "predictable_gram"]
+
+Array = NDArray[Any]
+Product = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Y ≈ U V with U = Y W, dead dimensions dropped.
+
+    Attributes
+    ----------
+    V : ndarray of shape (d, L)
+        Hyperplanes, group-sparse.
+    W : ndarray of shape (L, d)
+        Weights that make the points, U = Y W.
+    objective_path : ndarray
+        The objective after each outer iteration.
+    gap : float
+        Bound on what a better V could still save, relative to the objective (NaN: not computed).
+    n_iter : int
+        Outer iterations.
+    converged : bool
+        Whether the bound fell below the tolerance.
+    """
+
+    V: Array
+    W: Array
+    objective_path: Array
+    gap: float
+    n_iter: int
+    converged: bool
+
+    @property
+    def n_components(self) -> int:
+        """Number of live dimensions."""
+        return len(self.V)
+
+    def point_gram(self, labels: LabelMoments) -> Array:
+        """Return UᵀU."""
+        return self.W.T @ labels.signed_product(self.W)
+
+    def point_mean(self, labels: LabelMoments) -> Array:
+        """Return the mean of the points."""
+        return labels.sums @ self.W / labels.n
+
+
+def fit_embedding(
+    labels: LabelMoments,
+    groups: Groups,
+    *,
+    n_components: int = 100,
+    group_components: int = 0,
+    lambda_1: float = 1e-3,
+    lambda_2: float = 1.0,
+    init: str = "spectral",
+    predictable: Product | None = None,
+    feature_weight: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+    random_state: Any = None,
+) -> Embedding:
+    """Factorise the label matrix.
+
+    Parameters
+    ----------
+    labels : LabelMoments
+        Counts of labels and pairs of labels.
+    groups : Groups
+        The partition of stage 1.
+    n_components : int
+        d, clipped to L (not with ``init="published"``).
+    group_components : int
+        Further dimensions that each group has for itself.
+    lambda_1, lambda_2 : float
+        λ1 and λ2.
+    init : {"spectral", "published"}
+        ``"published"`` is the scheme behind the paper's tables.
+    predictable : callable, optional
+        ``W ↦ YᵀHY W``, what the features can predict of the labels (:func:`predictable_gram`).
+    feature_weight : float in [0, 1]
+        How much of YᵀY is replaced by that.
+    tol : float
+        Stop when a better V could save at most this share of the objective.
+    max_iter : int
+        The most outer iterations.
+    random_state : int, RandomState or None
+        Seed of the published start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grople.groups import Groups
+    >>> B = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    >>> result = fit_embedding(LabelMoments.from_labels(B), Groups.of([0, 0, 1]), n_components=2)
+    >>> U = (2 * B - 1) @ result.W
+    >>> bool(np.all((U @ result.V > 0) == B))
+    True
+    """
+    if labels.n_labels == 0:
+        nothing = np.zeros((0, 0))
+        return Embedding(nothing, nothing, np.zeros(1), 0.0, 0, True)
+    if init == "published":
+        published = published_embedding(
+            labels.n,
+            labels.signed_gram(),
+            groups.membership,
+            counts=labels.counts,
+            n_components=n_components,
+            lambda_1=lambda_1,
+            lambda_2=lambda_2,
+            random_state=random_state,
+        )
+        V, W = drop_dead(published.V, published.W)
+        path = np.asarray(published.objective_path)
+        return Embedding(V, W, path, np.nan, published.n_iter, True)
+    if init != "spectral":
+        raise ValueError(f"init must be 'spectral' or 'published', not {init!r}")
+    product = _mixed(labels, predictable, feature_weight)
+    V, penalty = _spectral_start(
+        product, labels.n_labels, groups, n_components, group_components, lambda_2
+    )
+    return _alternate(product, _trace(labels, product, feature_weight), V, penalty,
+                      lambda_1, tol, max_iter)  # fmt: skip
+
+
+def automatic_components(labels: LabelMoments, share: float = 0.95, most: int = 500) -> int:
+    """Return how many dimensions hold the given share of the spread of the labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> B = np.repeat(np.eye(3, dtype=int), 2, axis=1)[[0, 0, 1, 1, 2]]  # three pairs of copies
+    >>> automatic_components(LabelMoments.from_labels(B))
+    3
+    """
+    L = labels.n_labels
+
+    def centred(W: Array) -> Array:
+        mean = np.multiply.outer(labels.sums, labels.sums @ W) / labels.n
+        return labels.signed_product(W) - mean
+
+    values, _ = top_eigenvectors(centred, L, min(most, L))
+    held = np.cumsum(np.maximum(values, 0.0))
+    spread = labels.total - float(np.square(labels.sums).sum()) / float(labels.n)
+    # One more for the mean, which the factorisation holds as well.
+    needed = int(np.searchsorted(held, share * spread)) + 2
+    return min(needed, most, L)
+
+
+def predictable_gram(moments: Moments, gamma: float, *, centre: bool = True) -> Product:
+    """Return ``W ↦ YᵀHY W`` with H the hat matrix of a ridge regression on the features.
+
+    H projects on what the features (and, if centred, a constant) can predict of the labels; its
+    product needs XᵀX and XᵀY alone.
+    """
+    view = moments.view(centre=centre)
+    labels = moments.labels
+    matrix = view.gram_matrix()
+    if matrix is None:
+        diagonal = view.gram_diagonal()
+
+        def solve(right: Array) -> Array:
+            shifts = np.full(right.shape[1], gamma)
+            return conjugate_gradient(view.gram, right, shifts, precondition=diagonal, tol=1e-6)
+
+    else:
+        matrix[np.diag_indices_from(matrix)] += gamma
+        factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+
+        def solve(right: Array) -> Array:
+            return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+    every_label = np.eye(labels.n_labels)
+    cross = view.target(every_label)  # centred XᵀY
+    gram = cross.T @ solve(cross)
+    if centre and labels.n:
+        gram += np.multiply.outer(labels.sums, labels.sums) / labels.n
+    return lambda W: gram @ W
+
+
+def _mixed(labels: LabelMoments, predictable: Product | None, weight: float) -> Product:
+    if predictable is None or weight == 0:
+        if labels.n_labels > 1024:
+            return labels.signed_product
+        gram = labels.signed_gram()
+        return lambda W: gram @ W
+    return lambda W: (1 - weight) * labels.signed_product(W) + weight * predictable(W)
+
+
+def _trace(labels: LabelMoments, product: Product, feature_weight: float) -> float:
+    if feature_weight == 0:
+        return labels.total
+    return float(np.trace(product(np.eye(labels.n_labels))))
+
+
+def _spectral_start(
+    product: Product, L: int, groups: Groups, d: int, own: int, lambda_2: float
+) -> tuple[Array, GroupRows]:
+    """Return the leading eigenvectors as rows: shared ones, then each group's own ones."""
+    values, vectors = top_eigenvectors(product, L, min(d, L))
+    shared = vectors[:, values > np.finfo(float).eps * L * max(float(values[0]), 0.0)].T
+    K = groups.n_groups
+    if own == 0:
+        return shared, GroupRows(lambda_2, groups.membership)
+    rows = [shared]
+    allowed = [np.ones((len(shared), K), dtype=bool)]
+    for k, members in enumerate(groups.members()):
+        # What the shared dimensions leave of the group: (I − EEᵀ) YᵀY (I − EEᵀ), its block.
+        selector = np.zeros((L, len(members)))
+        selector[members, np.arange(len(members))] = 1.0
+        selector -= shared.T @ (shared @ selector)
+        residual = selector.T @ product(selector)
+        values, vectors = scipy.linalg.eigh((residual + residual.T) / 2)
+        keep = np.flatnonzero(values > 1e-10 * max(float(values[-1]), 1.0))[::-1][:own]
+        block = np.zeros((len(keep), L))
+        block[:, members] = vectors[:, keep].T
+        rows.append(block)
+        allowed.append(np.repeat(np.arange(K)[None] == k, len(keep), axis=0))
+    return np.vstack(rows), GroupRows(lambda_2, groups.membership, np.vstack(allowed))
+
+
+def _alternate(
+    product: Product,
+    total: float,
+    V: Array,
+    penalty: GroupRows,
+    lambda_1: float,
+    tol: float,
+    max_iter: int,
+) -> Embedding:
+    path: list[float] = []
+    gap, converged, iteration = np.inf, False, 0
+    while True:
+        W, UU, UY = _point_step(product, V, lambda_1)
+        V, W, UU, UY = _balance(V, W, UU, UY, penalty, lambda_1)
+        objective = _objective(total, V, UU, UY, penalty, lambda_1)
+        path.append(objective)
+        smooth = Quadratic(
+            product=lambda M, UU=UU: UU @ M,  # type: ignore[misc]
+            linear=UY,
+            constant=total,
+            curvature=largest_eigenvalue(lambda M, UU=UU: UU @ M, len(UU)),  # type: ignore[misc]
+            convexity=float(max(scipy.linalg.eigvalsh(UU, subset_by_index=[0, 0])[0], 0.0))
+            if len(UU)
+            else 0.0,
+        )
+        solution = proximal_gradient(smooth, penalty, V, tol=0.1 * tol, max_iter=100)
+        fit_before = objective - lambda_1 * float(np.trace(UU))
+        saved = solution.objective_path[0] - solution.objective_path[-1]
+        gap = (saved + solution.gap) / max(fit_before + lambda_1 * float(np.trace(UU)), 1e-300)
+        converged = bool(gap <= tol)
+        if converged or iteration == max_iter:
+            break
+        V, penalty = _without_dead(solution.point, penalty)
+        iteration += 1
+    alive = np.abs(V).max(axis=1, initial=0.0) > 0
+    return Embedding(V[alive], W[:, alive], np.asarray(path), float(gap), iteration, converged)
+
+
+def _point_step(product: Product, V: Array, lambda_1: float) -> tuple[Array, Array, Array]:
+    """U = Y Vᵀ(VVᵀ + λ1 I)^{-1}, as W with the products UᵀU and UᵀY that the V step needs."""
+    inner = V @ V.T
+    # A hair of ridge keeps λ1 = 0 solvable.
+    inner[np.diag_indices_from(inner)] += max(lambda_1, 1e-12 * float(np.trace(inner)))
+    W = scipy.linalg.solve(inner, V, assume_a="pos", check_finite=False).T
+    UY = product(W).T
+    return W, UY @ W, UY
+
+
+def _balance(
+    V: Array, W: Array, UU: Array, UY: Array, penalty: GroupRows, lambda_1: float
+) -> tuple[Array, Array, Array, Array]:
+    """Choose the scale c_i between u_i and v_i that minimises both penalties: exact, per row."""
+    if lambda_1 == 0 or penalty.strength == 0:
+        return V, W, UU, UY
+    lengths = penalty.norms(V).sum(axis=1)
+    energy = np.diagonal(UU)
+    alive = (lengths > 0) & (energy > 0)
+    c = np.ones(len(V))
+    c[alive] = np.cbrt(penalty.strength * lengths[alive] / (2 * lambda_1 * energy[alive]))
+    return V / c[:, None], W * c, UU * np.multiply.outer(c, c), UY * c[:, None]
+
+
+def _objective(
+    total: float, V: Array, UU: Array, UY: Array, penalty: GroupRows, lambda_1: float
+) -> float:
+    fit = total - 2.0 * np.vdot(UY, V) + np.vdot(V, UU @ V)
+    return float(fit) + lambda_1 * float(np.trace(UU)) + penalty.value(V)
+
+
+def _without_dead(V: Array, penalty: GroupRows) -> tuple[Array, GroupRows]:
+    alive = np.abs(V).max(axis=1, initial=0.0) > 0
+    if alive.all():
+        return V, penalty
+    allowed = None if penalty.allowed is None else penalty.allowed[alive]
+    return V[alive], GroupRows(penalty.strength, penalty.groups, allowed)

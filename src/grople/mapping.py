@@ -1,0 +1,308 @@
+"""Stage 3: from features to points, correlated and sparse, from second moments alone.
+
+    min_Z  ‖XZ − U‖² + α tr(R ZᵀZ) + γ ‖Z‖² + β ‖Z‖₁
+
+X is centred, so that the intercept carries no penalty. R says which dimensions should have
+similar maps. The paper's ``R = 1 − C`` (C the correlation of U's columns) has zero diagonal and
+negative eigenvalues, so its objective is unbounded below; the default is the graph Laplacian of
+the positive correlations, which is convex and says what the paper means.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from grople.embedding import Embedding
+from grople.moments import FeatureView, Moments
+from grople.optim import L1, Quadratic, Spectrum, conjugate_gradient, proximal_gradient
+from grople.optim.linalg import largest_eigenvalue
+from grople.published import published_mapping
+
+__all__ = ["CORRELATIONS", "Mapping", "MappingProblem", "correlation_matrix", "fit_mapping"]
+
+Array = NDArray[Any]
+
+#: What ``correlation`` accepts.
+CORRELATIONS = ("laplacian", "psd", "published", None)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """The map from features to points: ``u = x Z + intercept``.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (D, d)
+        In the units of the raw features.
+    intercept : ndarray of shape (d,)
+        The intercept.
+    gap : float
+        Bound on the objective's distance to its minimum, relative to ‖U‖² (0: solved exactly).
+    n_iter : int
+        Proximal steps.
+    converged : bool
+        Whether the bound fell below the tolerance.
+    viewed : ndarray of shape (D, d)
+        Z in the units of the centred and scaled features, to start a neighbouring problem from.
+    """
+
+    Z: Array
+    intercept: Array
+    gap: float
+    n_iter: int
+    converged: bool
+    viewed: Array
+
+
+def fit_mapping(
+    moments: Moments,
+    embedding: Embedding,
+    *,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+    gamma: float = 1.0,
+    correlation: str | None = "laplacian",
+    fit_intercept: bool = True,
+    scale: bool = False,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> Mapping:
+    """Solve stage 3 once; see :class:`MappingProblem` for many settings on the same moments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grople.groups import Groups
+    >>> from grople.embedding import fit_embedding
+    >>> X = np.eye(4)[[0, 0, 1, 1, 2]]
+    >>> B = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]])
+    >>> moments = Moments.from_data(X, B)
+    >>> embedding = fit_embedding(moments.labels, Groups.of([0, 1]), n_components=2)
+    >>> mapping = fit_mapping(moments, embedding, gamma=0.01)
+    >>> scores = (X @ mapping.Z + mapping.intercept) @ embedding.V
+    >>> (scores > 0).astype(int).tolist() == B.tolist()
+    True
+    """
+    problem = MappingProblem(
+        moments, embedding, correlation=correlation, fit_intercept=fit_intercept, scale=scale
+    )
+    return problem.solve(alpha, beta, gamma, tol=tol, max_iter=max_iter)
+
+
+@dataclass(frozen=True)
+class MappingProblem:
+    """Stage 3 for one set of moments and one embedding; what settings share is computed once."""
+
+    moments: Moments
+    embedding: Embedding
+    correlation: str | None = "laplacian"
+    fit_intercept: bool = True
+    scale: bool = False
+
+    def __post_init__(self) -> None:
+        if self.correlation not in CORRELATIONS:
+            raise ValueError(f"correlation must be one of {CORRELATIONS}, not {self.correlation!r}")
+
+    @cached_property
+    def view(self) -> FeatureView:
+        """The centred and scaled features."""
+        return self.moments.view(centre=self.fit_intercept, scale=self.scale)
+
+    @cached_property
+    def target(self) -> Array:
+        """XᵀU."""
+        return self.view.target(self.embedding.W)
+
+    @cached_property
+    def point_gram(self) -> Array:
+        """UᵀU, centred with an intercept."""
+        gram = self.embedding.point_gram(self.moments.labels)
+        if self.fit_intercept and self.moments.n:
+            mean = self._point_mean
+            gram = gram - self.moments.n * np.multiply.outer(mean, mean)
+        return gram
+
+    @cached_property
+    def relation(self) -> Array:
+        """R."""
+        return correlation_matrix(self.point_gram, self.correlation)
+
+    @cached_property
+    def relation_spectrum(self) -> Spectrum:
+        """The eigendecomposition of R."""
+        return Spectrum.of(self.relation)
+
+    @cached_property
+    def gram_matrix(self) -> Array | None:
+        """XᵀX of the viewed features, where it is to be formed."""
+        return self.view.gram_matrix()
+
+    @cached_property
+    def gram_spectrum(self) -> Spectrum:
+        """The eigendecomposition of XᵀX (explicit moments only)."""
+        assert self.gram_matrix is not None
+        return Spectrum.of(self.gram_matrix)
+
+    @cached_property
+    def curvature(self) -> float:
+        """The largest eigenvalue of XᵀX."""
+        if "gram_spectrum" in self.__dict__:
+            return float(self.gram_spectrum.values[-1])
+        return largest_eigenvalue(self._gram_product, self.moments.n_features)
+
+    @property
+    def _gram_product(self) -> Callable[[Array], Array]:
+        matrix = self.gram_matrix
+        return self.view.gram if matrix is None else matrix.__matmul__
+
+    @cached_property
+    def _point_mean(self) -> Array:
+        return self.embedding.point_mean(self.moments.labels)
+
+    def solve(
+        self,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        *,
+        start: Array | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> Mapping:
+        """Solve for one setting.
+
+        Parameters
+        ----------
+        alpha, beta, gamma : float
+            Weights of the correlation, the absolute values and the squares.
+        start : ndarray of shape (D, d), optional
+            Where to start (:attr:`Mapping.viewed` of a neighbouring setting); the exact solution
+            at β = 0 otherwise.
+        tol : float
+            Stop when the objective is certified to lie within this share of ‖U‖² of its minimum.
+        max_iter : int
+            The most proximal steps.
+        """
+        if not self.embedding.n_components:
+            return self._finish(self.target, 0.0, 0, True)
+        if self.correlation == "published":
+            return self._solve_published(alpha, beta)
+        if self.correlation is None:
+            alpha = 0.0
+        if beta == 0:
+            return self._finish(self._solve_exactly(alpha, gamma), 0.0, 0, True)
+        R, gram = self.relation, self._gram_product
+
+        def product(Z: Array) -> Array:
+            image = gram(Z)
+            if gamma:
+                image += gamma * Z
+            if alpha:
+                image += alpha * (Z @ R)
+            return image
+
+        largest = self.relation_spectrum.values[-1] if alpha else 0.0
+        size = float(np.trace(self.point_gram))
+        smooth = Quadratic(
+            product,
+            self.target,
+            constant=size,
+            curvature=self.curvature + alpha * float(largest) + gamma,
+            convexity=gamma,
+        )
+        if start is None:
+            start = self._solve_exactly(alpha, gamma)
+        solution = proximal_gradient(
+            smooth, L1(beta), start, tol=tol, max_iter=max_iter, scale=size
+        )
+        gap = solution.gap / size if size else 0.0
+        return self._finish(solution.point, gap, solution.n_iter, solution.converged)
+
+    def _solve_exactly(self, alpha: float, gamma: float) -> Array:
+        """Solve ``XᵀX Z + α Z R + γ Z = XᵀU``, a Sylvester equation.
+
+        In the eigenvectors of R every column is a system of its own, ``XᵀX + (αρ_j + γ) I``.
+        """
+        if alpha == 0:
+            shifts, right = np.full(self.target.shape[1], float(gamma)), self.target
+        else:
+            relation = self.relation_spectrum
+            shifts = alpha * np.maximum(relation.values, 0.0) + gamma
+            right = self.target @ relation.vectors
+        Z = self._solve_shifted(right, shifts)
+        return Z if alpha == 0 else Z @ self.relation_spectrum.vectors.T
+
+    def _solve_shifted(self, right: Array, shifts: Array) -> Array:
+        if self.gram_matrix is None:
+            diagonal = self.view.gram_diagonal()
+            return conjugate_gradient(self.view.gram, right, shifts, precondition=diagonal)
+        same = len(shifts) == 0 or np.ptp(shifts) == 0
+        if same and "gram_spectrum" not in self.__dict__ and len(shifts) and shifts[0] > 0:
+            # One shift for all: a Cholesky factor costs a tenth of a spectrum.
+            shifted = self.gram_matrix.copy()
+            shifted[np.diag_indices_from(shifted)] += shifts[0]
+            try:
+                factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
+                return scipy.linalg.cho_solve(factor, right, check_finite=False)
+            except np.linalg.LinAlgError:
+                pass  # a shift lost in rounding: the spectrum finds the minimum-norm solution
+        return self.gram_spectrum.solve(right, shifts)
+
+    def _solve_published(self, alpha: float, beta: float) -> Mapping:
+        matrix = self.gram_matrix
+        if matrix is None:
+            raise ValueError("correlation='published' needs explicit moments: set form='explicit'")
+        result = published_mapping(matrix, self.target, self.point_gram, alpha, beta)
+        if result.unbounded:
+            warnings.warn(
+                "The published correlation term makes the objective unbounded below here "
+                "(λ_min(XᵀX) + α·λ_min(R) < 0): the solution is where the published stopping "
+                "rule halts, not a minimum. correlation='laplacian' is the convex form.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return self._finish(result.Z, np.nan, result.n_iter, True)
+
+    def _finish(self, viewed: Array, gap: float, n_iter: int, converged: bool) -> Mapping:
+        Z = self.view.in_raw_units(viewed)
+        if self.fit_intercept and self.moments.n:
+            intercept = self._point_mean - self.view.mean @ Z
+        else:
+            intercept = np.zeros(Z.shape[1])
+        return Mapping(Z, intercept, gap, n_iter, converged, viewed)
+
+
+def correlation_matrix(point_gram: Array, form: str | None) -> Array:
+    """Return R for the points whose Gram matrix is given.
+
+    ``"laplacian"``: diag(A1) − A with A the positive correlations; ``"psd"``: the paper's 1 − C
+    without its negative part; None: zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> correlation_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), "laplacian")
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    d = len(point_gram)
+    if form is None or form == "published":
+        return np.zeros((d, d))
+    length = np.sqrt(np.maximum(np.diagonal(point_gram), 0.0))
+    inverse = np.divide(1.0, length, out=np.zeros(d), where=length > 0)
+    correlation = np.clip(point_gram * np.multiply.outer(inverse, inverse), -1.0, 1.0)
+    if form == "laplacian":
+        affinity = np.maximum(correlation, 0.0)
+        np.fill_diagonal(affinity, 0.0)
+        return np.diag(affinity.sum(axis=1)) - affinity
+    np.fill_diagonal(correlation, 1.0)
+    spectrum = Spectrum.of(1.0 - correlation)
+    return (spectrum.vectors * np.maximum(spectrum.values, 0.0)) @ spectrum.vectors.T

@@ -1,0 +1,591 @@
+"""Second moments: everything a model learns from, nothing of which grows with the rows.
+
+With features X (N×D) and labels B (N×L, zeros and ones), :class:`Moments` holds n, Σx, Bᵀ1,
+XᵀX, XᵀB and BᵀB. They add over blocks of rows and subtract again, so streaming, forgetting,
+cross-validation and clusters are all sums and differences of moments. Y = 2B − 1 throughout.
+
+Two forms stand behind one interface. :class:`ExplicitMoments` holds the matrices;
+:class:`ImplicitMoments` keeps the sparse rows themselves and multiplies with them, for data
+with so many features that a D×D matrix does not fit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from grople.fingerprints import row_fingerprints
+
+__all__ = ["ExplicitMoments", "FeatureView", "ImplicitMoments", "LabelMoments", "Moments"]
+
+Array = NDArray[Any]
+Form = Literal["auto", "explicit", "implicit"]
+
+#: Bytes that the explicit matrices may take before the implicit form is chosen.
+MEMORY_BUDGET = 2 * 2**30
+#: Rows of dense X converted to float64 at a time.
+BLOCK_ROWS = 8192
+#: Labels beyond which BᵀB stays sparse.
+DENSE_LABELS = 4096
+#: Time of one multiply-add in a sparse product relative to one in a dense product.
+SPARSE_COST = 40.0
+#: Rounding that a difference of sums may leave, relative to the sums.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class LabelMoments:
+    """What stages 1 and 2 learn from: n, label counts and co-occurrence counts.
+
+    Parameters
+    ----------
+    n : int or float
+        Rows, or their total weight.
+    counts : ndarray of shape (L,)
+        Bᵀ1. Integers unless rows are weighted, so that adding and subtracting is exact.
+    cooccurrence : ndarray or csr_array of shape (L, L)
+        BᵀB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = LabelMoments.from_labels(np.array([[1, 0], [1, 1]]))
+    >>> labels.counts, labels.signed_gram().tolist()
+    (array([2, 1]), [[2.0, 0.0], [0.0, 2.0]])
+    """
+
+    n: int | float
+    counts: Array
+    cooccurrence: Any
+
+    @classmethod
+    def from_labels(cls, B: Any, weights: Array | None = None) -> LabelMoments:
+        """Count labels and pairs of labels."""
+        B = sp.csr_array(B)
+        if weights is None:
+            B = B.astype(np.int64)
+            n: int | float = int(B.shape[0])
+            weighted = B
+        else:
+            B = B.astype(np.float64)
+            n = float(weights.sum())
+            weighted = sp.csr_array(B * weights[:, None])
+        pairs = sp.csr_array(B.T @ weighted)
+        dense = B.shape[1] <= DENSE_LABELS
+        return cls(n, np.asarray(weighted.sum(axis=0)), pairs.toarray() if dense else pairs)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (L)."""
+        return len(self.counts)
+
+    @property
+    def sums(self) -> Array:
+        """Yᵀ1."""
+        return 2.0 * self.counts - self.n
+
+    @property
+    def total(self) -> float:
+        """Return ‖Y‖² = n·L."""
+        return float(self.n) * self.n_labels
+
+    def signed_product(self, W: Array) -> Array:
+        """Return YᵀY W = (4BᵀB − 2(s1ᵀ + 1sᵀ) + n11ᵀ) W, sparse and low-rank parts apart."""
+        totals = W.sum(axis=0)
+        result = 4.0 * (self.cooccurrence @ W)
+        result -= 2.0 * np.multiply.outer(self.counts, totals)
+        result += self.n * totals - 2.0 * (self.counts @ W)
+        return result
+
+    def signed_gram(self) -> Array:
+        """Return YᵀY as a dense matrix."""
+        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
+        s = self.counts
+        return (4 * pairs - 2 * (s[:, None] + s[None, :]) + self.n).astype(np.float64)
+
+    def squared_distances(self) -> Array:
+        """Return ‖Y_i − Y_j‖² between label columns, 4(s_i + s_j − 2(BᵀB)_ij)."""
+        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
+        s = self.counts
+        squared = (4 * (s[:, None] + s[None, :] - 2 * pairs)).astype(np.float64)
+        return np.maximum(squared, 0.0)  # weighted sums may leave rounding below zero
+
+    def select(self, columns: Array) -> LabelMoments:
+        """Keep the given labels, in the given order."""
+        pairs = self.cooccurrence[columns][:, columns]
+        return replace(self, counts=self.counts[columns], cooccurrence=pairs)
+
+    def padded(self, n_labels: int) -> LabelMoments:
+        """Add labels that no row has carried so far."""
+        extra = n_labels - self.n_labels
+        if extra == 0:
+            return self
+        pairs = self.cooccurrence
+        if sp.issparse(pairs) or n_labels > DENSE_LABELS:
+            pairs = sp.csr_array(pairs)
+            pairs.resize((n_labels, n_labels))
+        else:
+            pairs = np.pad(pairs, (0, extra))
+        return replace(self, counts=np.pad(self.counts, (0, extra)), cooccurrence=pairs)
+
+    def __add__(self, other: LabelMoments) -> LabelMoments:
+        return LabelMoments(
+            self.n + other.n,
+            self.counts + other.counts,
+            self.cooccurrence + other.cooccurrence,
+        )
+
+    def __sub__(self, other: LabelMoments) -> LabelMoments:
+        n = self.n - other.n
+        counts = self.counts - other.counts
+        slack = ROUNDING * float(abs(self.n))
+        if n < -slack:
+            raise ValueError(f"cannot remove {other.n:g} rows: only {self.n:g} were added")
+        if np.any(counts < -slack):
+            label = int(np.argmin(counts))
+            raise ValueError(
+                f"cannot remove these rows: label {label} would be left with a count of "
+                f"{counts[label]:g}; they were not all added before"
+            )
+        pairs = self.cooccurrence - other.cooccurrence
+        if (pairs.min() if np.prod(pairs.shape) else 0) < -slack:
+            raise ValueError(
+                "cannot remove these rows: two labels would be left together on a negative "
+                "number of rows; they were not all added before"
+            )
+        if n <= slack:  # nothing is left but rounding
+            return LabelMoments(type(self.n)(0), np.zeros_like(counts), pairs * 0)
+        return LabelMoments(n, counts, pairs)
+
+
+@dataclass(frozen=True)
+class Moments(ABC):
+    """Moments of features and labels: add them, subtract them, learn from them.
+
+    Build them with :meth:`from_data`.
+
+    Attributes
+    ----------
+    labels : LabelMoments
+        n, Bᵀ1 and BᵀB.
+    feature_sum : ndarray of shape (D,)
+        Σx.
+    feature_squares : ndarray of shape (D,)
+        Σx², the diagonal of XᵀX.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, B = np.arange(8.0).reshape(4, 2), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> whole = Moments.from_data(X, B)
+    >>> parts = Moments.from_data(X[:1], B[:1]) + Moments.from_data(X[1:], B[1:])
+    >>> np.array_equal(whole.gram(np.eye(2)), parts.gram(np.eye(2)))
+    True
+    """
+
+    labels: LabelMoments
+    feature_sum: Array
+    feature_squares: Array
+
+    form = "abstract"
+
+    @staticmethod
+    def from_data(
+        X: Any,
+        B: Any,
+        sample_weight: Array | None = None,
+        *,
+        form: Form = "auto",
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> Moments:
+        """Compute the moments of rows.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_rows, D)
+            Features, any real dtype; products are accumulated in float64, X is never copied whole.
+        B : array or sparse array of shape (n_rows, L)
+            Labels, zeros and ones.
+        sample_weight : ndarray of shape (n_rows,), optional
+            Non-negative weights.
+        form : {"auto", "explicit", "implicit"}
+            ``auto`` takes the implicit form for sparse X whose matrices would exceed the budget.
+        memory_budget : int
+            Bytes that the explicit matrices may take.
+        """
+        if X.shape[0] != B.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows but the labels have {B.shape[0]}")
+        if form == "auto":
+            n_bytes = 8 * X.shape[1] * (X.shape[1] + B.shape[1])
+            form = "implicit" if sp.issparse(X) and n_bytes > memory_budget else "explicit"
+        if form == "implicit":
+            return ImplicitMoments._of_rows(X, B, sample_weight)
+        if form == "explicit":
+            return ExplicitMoments._of_rows(X, B, sample_weight)
+        raise ValueError(f"form must be 'auto', 'explicit' or 'implicit', not {form!r}")
+
+    @property
+    def n(self) -> int | float:
+        """Rows, or their total weight."""
+        return self.labels.n
+
+    @property
+    def n_features(self) -> int:
+        """Number of features (D)."""
+        return len(self.feature_sum)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (L)."""
+        return self.labels.n_labels
+
+    @abstractmethod
+    def gram(self, Z: Array) -> Array:
+        """Return XᵀX Z."""
+
+    @abstractmethod
+    def cross(self, W: Array) -> Array:
+        """Return XᵀB W."""
+
+    @abstractmethod
+    def cross_transposed(self, Z: Array) -> Array:
+        """Return BᵀX Z."""
+
+    @abstractmethod
+    def gram_matrix(self) -> Array | None:
+        """Return XᵀX, or None where it is not to be formed."""
+
+    @abstractmethod
+    def select_labels(self, columns: Array) -> Self:
+        """Keep the given labels, in the given order."""
+
+    @abstractmethod
+    def padded(self, n_labels: int) -> Self:
+        """Add labels that no row has carried so far."""
+
+    @abstractmethod
+    def _plus(self, other: Any) -> Self: ...
+
+    @abstractmethod
+    def _minus(self, other: Any) -> Self: ...
+
+    def signed_cross(self, W: Array) -> Array:
+        """Return XᵀY W = 2XᵀB W − Σx (1ᵀW)."""
+        return 2.0 * self.cross(W) - np.multiply.outer(self.feature_sum, W.sum(axis=0))
+
+    def view(self, *, centre: bool = False, scale: bool = False) -> FeatureView:
+        """Return the moments of centred and scaled features, without forming them."""
+        return FeatureView(self, centre, scale)
+
+    def __add__(self, other: Moments) -> Self:
+        self._check_alike(other)
+        return self._plus(other)
+
+    def __sub__(self, other: Moments) -> Self:
+        self._check_alike(other)
+        squares = self.feature_squares - other.feature_squares
+        if np.any(squares < -ROUNDING * np.maximum(self.feature_squares, 1.0)):
+            feature = int(np.argmin(squares))
+            raise ValueError(
+                f"cannot remove these rows: feature {feature} would be left with a negative sum "
+                "of squares; they were not all added before"
+            )
+        return self._minus(other)
+
+    def _check_alike(self, other: Moments) -> None:
+        if self.form != other.form:
+            raise ValueError(f"cannot combine {self.form} with {other.form} moments")
+        mine, theirs = (self.n_features, self.n_labels), (other.n_features, other.n_labels)
+        if mine != theirs:
+            raise ValueError(f"cannot combine moments of shapes (D, L) = {mine} and {theirs}")
+
+
+@dataclass(frozen=True)
+class ExplicitMoments(Moments):
+    """Moments as matrices: XᵀX (D×D) and XᵀB (D×L). Their size does not depend on N."""
+
+    xtx: Array
+    xtb: Array
+
+    form = "explicit"
+
+    @classmethod
+    def _of_rows(cls, X: Any, B: Any, weights: Array | None) -> ExplicitMoments:
+        B = sp.csr_array(B)
+        labels = LabelMoments.from_labels(B, weights)
+        D = X.shape[1]
+        xtx, xtb = np.zeros((D, D)), np.zeros((D, B.shape[1]))
+        feature_sum = np.zeros(D)
+        for rows in _row_blocks(X):
+            block = X[rows] if sp.issparse(X) else np.asarray(X[rows], dtype=np.float64)
+            if sp.issparse(block):
+                block = sp.csr_array(block, dtype=np.float64)
+            marks = B[rows].astype(np.float64)
+            if weights is None:
+                weighted = block
+            else:
+                # √w on both sides keeps XᵀX a product of one matrix with itself.
+                root = np.sqrt(weights[rows])[:, None]
+                block = sp.csr_array(block * root) if sp.issparse(block) else block * root
+                weighted = sp.csr_array(block * root) if sp.issparse(block) else block * root
+            _add_gram(xtx, block)
+            xtb += _dense(weighted.T @ marks)
+            feature_sum += weighted.sum(axis=0)
+        return cls(labels, feature_sum, xtx.diagonal().copy(), xtx, xtb)
+
+    def gram(self, Z: Array) -> Array:
+        """Return XᵀX Z."""
+        return self.xtx @ Z
+
+    def cross(self, W: Array) -> Array:
+        """Return XᵀB W."""
+        return self.xtb @ W
+
+    def cross_transposed(self, Z: Array) -> Array:
+        """Return BᵀX Z."""
+        return self.xtb.T @ Z
+
+    def gram_matrix(self) -> Array:
+        """Return XᵀX."""
+        return self.xtx
+
+    def select_labels(self, columns: Array) -> Self:
+        """Keep the given labels, in the given order."""
+        return replace(self, labels=self.labels.select(columns), xtb=self.xtb[:, columns])
+
+    def padded(self, n_labels: int) -> Self:
+        """Add labels that no row has carried so far."""
+        if n_labels == self.n_labels:
+            return self
+        xtb = np.pad(self.xtb, ((0, 0), (0, n_labels - self.n_labels)))
+        return replace(self, labels=self.labels.padded(n_labels), xtb=xtb)
+
+    def _plus(self, other: ExplicitMoments) -> Self:
+        return self._combined(self.labels + other.labels, other, 1.0)
+
+    def _minus(self, other: ExplicitMoments) -> Self:
+        labels = self.labels - other.labels
+        return self._combined(labels, other, -1.0 if labels.n else 0.0)
+
+    def _combined(self, labels: LabelMoments, other: ExplicitMoments, sign: float) -> Self:
+        if not sign:  # every row was removed: leave zeros, not rounding
+            xtx, xtb = np.zeros_like(self.xtx), np.zeros_like(self.xtb)
+            sums = np.zeros_like(self.feature_sum)
+        else:
+            xtx = self.xtx + other.xtx if sign > 0 else self.xtx - other.xtx
+            xtb = self.xtb + other.xtb if sign > 0 else self.xtb - other.xtb
+            sums = self.feature_sum + sign * other.feature_sum
+        return type(self)(labels, sums, xtx.diagonal().copy(), xtx, xtb)
+
+
+@dataclass(frozen=True)
+class ImplicitMoments(Moments):
+    """Moments as the sparse rows themselves: products with X instead of a D×D matrix.
+
+    Adding keeps the rows, subtracting removes them (matched by content), so both are exact; a
+    product costs O(nnz) for each column.
+    """
+
+    rows: Any
+    marks: Any
+    weights: Array | None
+
+    form = "implicit"
+
+    @classmethod
+    def _of_rows(cls, X: Any, B: Any, weights: Array | None) -> ImplicitMoments:
+        X = sp.csr_array(X)
+        if X.dtype != np.float64:
+            X = X.astype(np.float64)
+        B = sp.csr_array(B).astype(np.float64)
+        squares = X.power(2)
+        ones = np.ones(X.shape[0]) if weights is None else weights
+        labels = LabelMoments.from_labels(B, weights)
+        return cls(labels, X.T @ ones, squares.T @ ones, X, B, weights)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        weighted = (
+            self.rows if self.weights is None else sp.csr_array(self.rows * self.weights[:, None])
+        )
+        return weighted.T.tocsr()
+
+    def gram(self, Z: Array) -> Array:
+        """Return XᵀX Z by two products with the rows."""
+        return self._transposed @ (self.rows @ Z)
+
+    def cross(self, W: Array) -> Array:
+        """Return XᵀB W."""
+        return self._transposed @ (self.marks @ W)
+
+    def cross_transposed(self, Z: Array) -> Array:
+        """Return BᵀX Z."""
+        images = self.rows @ Z
+        if self.weights is not None:
+            images *= self.weights[:, None]
+        return self.marks.T @ images
+
+    def gram_matrix(self) -> None:
+        """Return None: the matrix is not to be formed."""
+        return None
+
+    def select_labels(self, columns: Array) -> Self:
+        """Keep the given labels, in the given order."""
+        marks = sp.csr_array(self.marks[:, columns])
+        return replace(self, labels=self.labels.select(columns), marks=marks)
+
+    def padded(self, n_labels: int) -> Self:
+        """Add labels that no row has carried so far."""
+        if n_labels == self.n_labels:
+            return self
+        marks = self.marks.copy()
+        marks.resize((marks.shape[0], n_labels))
+        return replace(self, labels=self.labels.padded(n_labels), marks=marks)
+
+    def _plus(self, other: ImplicitMoments) -> Self:
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = np.concatenate([_ones_or(m.weights, m.rows) for m in (self, other)])
+        return type(self)(
+            self.labels + other.labels,
+            self.feature_sum + other.feature_sum,
+            self.feature_squares + other.feature_squares,
+            sp.vstack([self.rows, other.rows], format="csr"),
+            sp.vstack([self.marks, other.marks], format="csr"),
+            weights,
+        )
+
+    def _minus(self, other: ImplicitMoments) -> Self:
+        mine = row_fingerprints(self.rows, self.marks, self.weights)
+        theirs = row_fingerprints(other.rows, other.marks, other.weights)
+        keep = np.ones(len(mine), dtype=bool)
+        keep[match_rows(mine, theirs)] = False
+        weights = None if self.weights is None else self.weights[keep]
+        return type(self)._of_rows(self.rows[keep], self.marks[keep], weights)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class FeatureView:
+    """Moments of centred and scaled features ``S(x − μ)``, as stage 3 sees them.
+
+    An intercept without penalty is centring; standardisation is scaling. Neither touches a row.
+    """
+
+    moments: Moments
+    centre: bool
+    standardise: bool
+
+    @cached_property
+    def mean(self) -> Array:
+        """μ, zero unless centred."""
+        if not self.centre or not self.moments.n:
+            return np.zeros(self.moments.n_features)
+        return self.moments.feature_sum / self.moments.n
+
+    @cached_property
+    def scale(self) -> Array:
+        """Diagonal of S: one over the standard deviation, one for constant features."""
+        ones = np.ones(self.moments.n_features)
+        if not self.standardise or not self.moments.n:
+            return ones
+        n = self.moments.n
+        mean_square = self.moments.feature_squares / n
+        variance = mean_square - (self.moments.feature_sum / n) ** 2
+        varies = variance > ROUNDING * mean_square
+        return np.divide(1.0, np.sqrt(variance, where=varies, out=ones), where=varies, out=ones)
+
+    def gram(self, Z: Array) -> Array:
+        """Return S(XᵀX − nμμᵀ)S Z."""
+        return self._scaled(self._centred_gram(self._scaled(Z)))
+
+    def gram_matrix(self) -> Array | None:
+        """Return a fresh copy of S(XᵀX − nμμᵀ)S, or None in the implicit form."""
+        matrix = self.moments.gram_matrix()
+        if matrix is None:
+            return None
+        matrix = matrix.copy()
+        if self.centre:
+            matrix -= np.multiply.outer(self.moments.n * self.mean, self.mean)
+        if self.standardise:
+            matrix *= self.scale
+            matrix *= self.scale[:, None]
+        return matrix
+
+    def gram_diagonal(self) -> Array:
+        """Return the diagonal of the Gram matrix."""
+        centred = self.moments.feature_squares - self.moments.n * self.mean**2
+        return np.maximum(centred, 0.0) * self.scale**2
+
+    def target(self, W: Array) -> Array:
+        """Return S(X − 1μᵀ)ᵀ U for the points U = YW."""
+        product = self.moments.signed_cross(W)
+        if self.centre:
+            product -= np.multiply.outer(self.mean, self.moments.labels.sums @ W)
+        return self._scaled(product)
+
+    def in_raw_units(self, Z: Array) -> Array:
+        """Return the map for raw features that equals Z for viewed ones."""
+        return self._scaled(Z)
+
+    def _centred_gram(self, Z: Array) -> Array:
+        product = self.moments.gram(Z)
+        if self.centre:
+            product -= np.multiply.outer(self.moments.n * self.mean, self.mean @ Z)
+        return product
+
+    def _scaled(self, Z: Array) -> Array:
+        return Z * self.scale[:, None] if self.standardise else Z
+
+
+def match_rows(mine: Array, theirs: Array) -> Array:
+    """Return the position in ``mine`` of every fingerprint in ``theirs``, each used once."""
+    order = np.argsort(mine, kind="stable")
+    wanted = np.sort(theirs)
+    first = np.searchsorted(mine[order], wanted)
+    # The k-th copy of a fingerprint takes the k-th row that carries it.
+    copies = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+    position = first + copies
+    found = position < len(mine)
+    found[found] = mine[order[position[found]]] == wanted[found]
+    if not found.all():
+        raise ValueError(f"cannot remove {int((~found).sum())} rows that were never added")
+    return order[position]
+
+
+def _row_blocks(X: Any) -> list[slice]:
+    # Sparse rows and float64 rows are multiplied as they are; other dtypes are cast in blocks.
+    whole = (sp.issparse(X) and not _cheaper_dense(X)) or (
+        not sp.issparse(X) and X.dtype == np.float64
+    )
+    size = max(X.shape[0], 1) if whole else BLOCK_ROWS
+    return [slice(i, i + size) for i in range(0, X.shape[0], size)]
+
+
+def _cheaper_dense(X: Any) -> bool:
+    per_row = np.diff(X.tocsr().indptr).astype(np.float64)
+    return bool(SPARSE_COST * np.sum(per_row**2) > float(X.shape[0]) * X.shape[1] ** 2)
+
+
+def _add_gram(total: Array, block: Any) -> None:
+    if sp.issparse(block) and _cheaper_dense(block):
+        block = block.toarray()
+    product = block.T @ block
+    if not sp.issparse(product):
+        total += product
+        return
+    product = product.tocoo()
+    total[product.row, product.col] += product.data  # the product has no duplicate entries
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def _ones_or(weights: Array | None, rows: Any) -> Array:
+    return np.ones(rows.shape[0]) if weights is None else weights

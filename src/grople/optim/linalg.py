@@ -1,0 +1,142 @@
+"""Linear algebra shared by the stages: spectra, shifted solves, leading eigenvectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+
+__all__ = ["Spectrum", "conjugate_gradient", "largest_eigenvalue", "top_eigenvectors"]
+
+Array = NDArray[Any]
+Product = Callable[[Array], Array]
+
+# Below this size a dense eigendecomposition is as fast as an iterative one, and exact.
+DENSE_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The eigendecomposition ``A = Q diag(values) Qᵀ`` of a symmetric matrix, values ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> spectrum = Spectrum.of(A)
+    >>> spectrum.solve(np.array([[3.0], [5.0]]), shifts=np.array([1.0])).ravel()
+    array([1., 1.])
+    """
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, matrix: Array, *, overwrite: bool = False) -> Spectrum:
+        """Decompose a symmetric matrix (``overwrite`` lets it be destroyed, to save a copy)."""
+        values, vectors = scipy.linalg.eigh(
+            matrix, overwrite_a=overwrite, driver="evr", check_finite=False
+        )
+        return cls(values, vectors)
+
+    def solve(self, right: Array, shifts: Array) -> Array:
+        """Solve ``(A + shift_j I) z_j = right_j`` for every column j at once.
+
+        Directions whose shifted eigenvalue is zero to rounding get the minimum-norm solution.
+        """
+        rotated = self.vectors.T @ right
+        divisors = self.values[:, None] + shifts[None, :]
+        # A singular matrix has eigenvalues of size eps·λmax·n instead of zero.
+        floor = np.finfo(float).eps * len(self.values) * max(float(np.abs(divisors).max()), 0.0)
+        np.divide(rotated, divisors, out=rotated, where=np.abs(divisors) > floor)
+        rotated[np.abs(divisors) <= floor] = 0.0
+        return self.vectors @ rotated
+
+
+def largest_eigenvalue(product: Product, size: int) -> float:
+    """Estimate the largest eigenvalue of a symmetric positive semi-definite operator.
+
+    Lanczos from a fixed start, so that the answer is the same in every run. The estimate is
+    from below; the solver that uses it corrects it where it proves too small.
+    """
+    if size <= DENSE_SIZE:
+        return float(np.linalg.norm(product(np.eye(size)), 2)) if size else 0.0
+    start = np.random.default_rng(0).standard_normal(size)
+    operator = scipy.sparse.linalg.LinearOperator(
+        (size, size), matvec=lambda v: product(np.reshape(v, (-1, 1))).ravel(), dtype=float
+    )
+    values = scipy.sparse.linalg.eigsh(
+        operator, k=1, which="LA", v0=start, tol=1e-3, maxiter=1000, return_eigenvectors=False
+    )
+    return float(values[0]) * (1 + 1e-3)
+
+
+def top_eigenvectors(product: Product, size: int, n_vectors: int) -> tuple[Array, Array]:
+    """Return the leading eigenvalues (descending) and eigenvectors of a symmetric operator.
+
+    Signs are fixed (the largest entry of each vector is positive), so that equal operators
+    give equal vectors.
+    """
+    n_vectors = min(n_vectors, size)
+    if size <= max(DENSE_SIZE, 4 * n_vectors):
+        matrix = product(np.eye(size))
+        values, vectors = scipy.linalg.eigh(
+            (matrix + matrix.T) / 2, subset_by_index=[size - n_vectors, size - 1]
+        )
+    else:
+        operator = scipy.sparse.linalg.LinearOperator(
+            (size, size),
+            matvec=lambda v: product(np.reshape(v, (-1, 1))).ravel(),
+            matmat=product,
+            dtype=float,
+        )
+        start = np.random.default_rng(0).standard_normal(size)
+        values, vectors = scipy.sparse.linalg.eigsh(operator, k=n_vectors, which="LA", v0=start)
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return values, vectors * np.where(peaks < 0, -1.0, 1.0)
+
+
+def conjugate_gradient(
+    product: Product,
+    right: Array,
+    shifts: Array,
+    *,
+    start: Array | None = None,
+    precondition: Array | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+) -> Array:
+    """Solve ``(A + shift_j I) z_j = right_j`` for all columns j together, from products with A.
+
+    Each column runs its own recurrence, all share one product an iteration. ``precondition``
+    is the diagonal of A. Columns stop when their residual is ``tol`` times their right side.
+    """
+    diagonal = np.ones((1, 1)) if precondition is None else precondition[:, None] + shifts[None, :]
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+    Z = np.zeros_like(right) if start is None else start.copy()
+    residual = right - (product(Z) + Z * shifts) if start is not None else right.copy()
+    target = tol * np.linalg.norm(right, axis=0)
+    scaled = residual / diagonal
+    direction = scaled.copy()
+    energy = np.einsum("ij,ij->j", residual, scaled)
+    for _ in range(max_iter):
+        if np.all(np.linalg.norm(residual, axis=0) <= target):
+            break
+        image = product(direction) + direction * shifts
+        bent = np.einsum("ij,ij->j", direction, image)
+        length = np.divide(energy, bent, out=np.zeros_like(energy), where=bent > 0)
+        Z += direction * length
+        residual -= image * length
+        scaled = residual / diagonal
+        energy_next = np.einsum("ij,ij->j", residual, scaled)
+        ratio = np.divide(energy_next, energy, out=np.zeros_like(energy), where=energy > 0)
+        direction = scaled + direction * ratio
+        energy = energy_next
+    return Z

@@ -1,0 +1,115 @@
+"""A bounded sample of rows that does not depend on the order in which they came.
+
+Every row has a key made from its features (:mod:`grople.fingerprints`); the rows with the smallest
+keys stay. Two streams of the same rows therefore keep the same sample, however they were cut into
+blocks, and with fewer rows than the capacity all of them stay. The key also gives each row its
+fold, so that copies of a row are never on both sides of a split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from grople.fingerprints import mix, row_fingerprints
+from grople.moments import match_rows
+
+__all__ = ["Reservoir"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Reservoir:
+    """Rows kept to fit decisions on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, B = np.arange(12.0).reshape(6, 2), np.eye(6)
+    >>> whole = Reservoir.of(X, B, None, capacity=3)
+    >>> parts = Reservoir.of(X[:2], B[:2], None, capacity=3).added(X[2:], B[2:], None)
+    >>> sorted(whole.X[:, 0]) == sorted(parts.X[:, 0])
+    True
+    """
+
+    X: Any
+    B: Any
+    weights: Array | None
+    keys: NDArray[np.uint64]
+    capacity: int
+
+    @classmethod
+    def of(cls, X: Any, B: Any, weights: Array | None, *, capacity: int) -> Self:
+        """Sample from one block of rows."""
+        keys = row_fingerprints(X)
+        keep = _smallest(keys, capacity)
+        return cls(
+            X[keep],
+            sp.csr_array(B)[keep],
+            None if weights is None else weights[keep],
+            keys[keep],
+            capacity,
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def added(self, X: Any, B: Any, weights: Array | None) -> Self:
+        """Return the sample after more rows."""
+        new = type(self).of(X, B, weights, capacity=self.capacity)
+        mine = self.B
+        if mine.shape[1] < new.B.shape[1]:
+            mine = mine.copy()
+            mine.resize((mine.shape[0], new.B.shape[1]))
+        if sp.issparse(self.X) or sp.issparse(new.X):
+            rows = sp.vstack([sp.csr_array(self.X), sp.csr_array(new.X)], format="csr")
+        else:
+            rows = np.concatenate([self.X, new.X])
+        both = None
+        if self.weights is not None or new.weights is not None:
+            both = np.concatenate(
+                [np.ones(len(r)) if r.weights is None else r.weights for r in (self, new)]
+            )
+        keys = np.concatenate([self.keys, new.keys])
+        keep = _smallest(keys, self.capacity)
+        return type(self)(
+            rows[keep],
+            sp.vstack([mine, new.B], format="csr")[keep],
+            None if both is None else both[keep],
+            keys[keep],
+            self.capacity,
+        )
+
+    def removed(self, X: Any, B: Any, weights: Array | None) -> Self:
+        """Return the sample without these rows, as far as it holds them."""
+        mine = row_fingerprints(self.X, self.B, self.weights)
+        theirs = row_fingerprints(X, sp.csr_array(B), weights)
+        values, held = np.unique(mine, return_counts=True)
+        wanted, copies = np.unique(theirs, return_counts=True)
+        _, at, in_wanted = np.intersect1d(values, wanted, return_indices=True)
+        removable = np.repeat(values[at], np.minimum(held[at], copies[in_wanted]))
+        keep = np.ones(len(mine), dtype=bool)
+        keep[match_rows(mine, removable)] = False
+        return type(self)(
+            self.X[keep],
+            self.B[keep],
+            None if self.weights is None else self.weights[keep],
+            self.keys[keep],
+            self.capacity,
+        )
+
+    def folds(self, n_folds: int) -> NDArray[np.intp]:
+        """Return the fold of each row."""
+        # Scrambled once more: the smallest keys share their leading bits.
+        return (mix(self.keys) % np.uint64(n_folds)).astype(np.intp)
+
+
+def _smallest(keys: NDArray[np.uint64], capacity: int) -> NDArray[np.intp]:
+    if len(keys) <= capacity:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, capacity)[:capacity])
