@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from grople.datasets._arff_header import PLAIN, QUOTED, SPACES, Attribute, unquote
 from grople.datasets._arff_values import Domain
-from grople.datasets._streams import compact, decode, rises_within_rows
+from grople.datasets._matrices import compact, rises_within_rows
+from grople.datasets._streams import decode
 from grople.errors import DataError
 
 __all__ = ["MISSING_RULES", "RowParser"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from grople.datasets._arff_header import Attribute
+from grople.datasets._matrices import number_or_reason
 
 __all__ = ["Domain", "domains_of", "is_ambiguous"]
 
 _TRUE = frozenset({"1", "+1", "true", "t", "yes", "y", "on", "present", "positive", "pos", "+"})
 _FALSE = frozenset({"0", "-1", "false", "f", "no", "n", "off", "absent", "negative", "neg", "-"})
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +59,8 @@ class Domain:
         if self.codes is not None:
             code = self.codes.get(value)
             return f"unknown value {value!r}" if code is None else code
-        if quoted or not _NUMBER.fullmatch(value):
-            finite = value.lower().lstrip("+-") not in ("nan", "inf", "infinity")
-            return f"{value!r} is not a {'number' if finite else 'finite number'}"
-        result = float(value)
-        if not np.isfinite(result):
-            return f"{value!r} is not a finite number"
-        if self.binary and result not in (0.0, 1.0):
+        result = f"{value!r} is not a number" if quoted else number_or_reason(value)
+        if self.binary and result not in (0.0, 1.0) and not isinstance(result, str):
             return f"a label must be 0 or 1, not {value}"
         return result
 
@@ -120,7 +114,7 @@ def _is_yes_no(first: str, second: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None
+    return not isinstance(number_or_reason(text), str)
 
 
 def domains_of(

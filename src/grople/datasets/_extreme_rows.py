@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from grople.datasets._streams import compact, rises_within_rows
+from grople.datasets._matrices import NUMBER, compact, rises_within_rows
 from grople.errors import DataError
 
 __all__ = ["RowGrammar", "Rows"]
 
-_PAIR = re.compile(rb"(\d{1,18}):([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_PAIR = re.compile(rb"(\d{1,18}):(" + NUMBER.encode() + rb")")
 _LABEL = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
 _STRUCTURE = b",: \n\t\r\f\v#"
 _PLAIN_BYTES = bytes(set(range(256)) - set(_STRUCTURE))

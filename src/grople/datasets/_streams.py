@@ -1,7 +1,7 @@
 """Files as guarded streams: opened, unpacked and decoded, every failure a :class:`DataError`.
 
-Readers see whole lines in blocks of about a megabyte, with the number of the first line, so that
-a fast path can take a block at once and an error can still name its line.
+Readers of text see whole lines in blocks of about a megabyte, with the number of the first line,
+so that a fast path can take a block at once and an error can still name its line.
 """
 
 from __future__ import annotations
@@ -17,30 +17,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
 
 __all__ = [
     "DEFAULT_LIMIT",
-    "MAX_COLUMNS",
     "Source",
     "bundle_or_error",
     "check_encoding",
-    "compact",
     "decode",
     "numbered_lines",
     "opened",
-    "rises_within_rows",
     "stem",
 ]
 
 #: The most bytes a compressed file may unpack to, unless the caller says otherwise.
 DEFAULT_LIMIT = 4 << 30
-#: Column indices are 32-bit integers, as in scipy and scikit-learn.
-MAX_COLUMNS = 2**31 - 1
 BLOCK_BYTES = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -167,28 +159,6 @@ def stem(path: str | Path) -> str:
     """Return the file's name without folder, ``.gz`` and extension."""
     name = Path(path).name
     return Path(name.removesuffix(".gz")).stem or name
-
-
-def rises_within_rows(columns: Any, counts: Any) -> bool:
-    """Whether the columns rise within each row, so that none occurs twice."""
-    if columns.size == 0:
-        return True
-    rising = np.diff(columns) > 0
-    ends = np.cumsum(counts)[:-1]
-    rising[ends[(ends > 0) & (ends < columns.size)] - 1] = True
-    return bool(rising.all())
-
-
-def compact(X: Any) -> Any:
-    """Return X as CSR or dense, whichever suits its content.
-
-    A dense array with fewer than one non-zero in ten becomes CSR; a CSR array more than two
-    thirds full becomes dense, which then takes less memory.
-    """
-    cells = X.shape[0] * X.shape[1]
-    if sp.issparse(X):
-        return X.toarray() if 3 * X.nnz > 2 * cells else X
-    return sp.csr_array(X) if 10 * np.count_nonzero(X) < cells else X
 
 
 def bundle_or_error(file: str, X: Any, Y: Any, **fields: Any) -> Bundle:

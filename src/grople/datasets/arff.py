@@ -21,12 +21,12 @@ from grople.datasets._arff_header import Attribute, Header, read_header
 from grople.datasets._arff_rows import MISSING_RULES, RowParser
 from grople.datasets._arff_values import domains_of, is_ambiguous
 from grople.datasets._arff_writer import write_arff
+from grople.datasets._matrices import compact
 from grople.datasets._mulan import read_label_names
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
     bundle_or_error,
     check_encoding,
-    compact,
     opened,
     stem,
 )

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 from grople.datasets._atomic import written
 from grople.datasets._extreme_rows import RowGrammar, Rows
+from grople.datasets._matrices import MAX_COLUMNS
 from grople.datasets._rows_out import check_finite, sparse_rows
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
-    MAX_COLUMNS,
     bundle_or_error,
     opened,
 )

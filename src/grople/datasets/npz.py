@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.datasets._atomic import written
+from grople.datasets._matrices import checked_csr, finite_features
+from grople.datasets._rows_out import check_finite
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
-    MAX_COLUMNS,
     bundle_or_error,
-    compact,
     opened,
 )
 from grople.datasets.bundle import Bundle
@@ -64,21 +64,14 @@ def read_npz(
     file = str(path)
     with opened(path, max_bytes) as source:
         arrays = _arrays(source.seekable(), file, max_bytes)
-    data = arrays["X_data"]
-    if data.dtype.kind not in "fiub":
-        raise DataError(f"X_data holds {data.dtype}, not numbers", file=file)
-    if data.dtype not in (np.float32, np.float64):
-        data = data.astype(np.float64)
-    if not np.isfinite(data).all():
-        raise DataError("X_data holds NaN or infinity", file=file)
-    X = _csr("X", data, arrays, file)
+    X = _csr("X", arrays["X_data"], arrays, file)
     Y = _csr("Y", np.ones(arrays["Y_indices"].size, dtype=np.int64), arrays, file)
     if X.shape[0] != Y.shape[0]:
         raise DataError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}", file=file)
     origin = arrays.get("source")
     return bundle_or_error(
         file,
-        compact(X),
+        finite_features(X, file),
         Y,
         name=name,
         feature_names=_names("feature_names", arrays, file),
@@ -89,6 +82,7 @@ def read_npz(
 
 def write_npz(bundle: Bundle, path: str | Path) -> None:
     """Write a bundle as ``.npz``, atomically; see :func:`read_npz`."""
+    check_finite(bundle.X)
     X = sp.csr_array(bundle.X)
     arrays = {
         "X_data": X.data if X.dtype in (np.float32, np.float64) else X.data.astype(np.float64),
@@ -102,8 +96,6 @@ def write_npz(bundle: Bundle, path: str | Path) -> None:
         "feature_names": _text_array("feature", bundle.feature_names),
         "source": np.array(bundle.source),
     }
-    if not np.isfinite(arrays["X_data"]).all():
-        raise ValueError("X holds NaN or infinity: fill in missing values before writing")
     with written(path) as (stream,):
         np.savez_compressed(stream, allow_pickle=False, **arrays)
 
@@ -174,30 +166,10 @@ def _array(key: str, content: bytes, file: str) -> Any:
 def _csr(part: str, data: Any, arrays: dict[str, Any], file: str) -> Any:
     """Assemble a CSR array from checked parts."""
     indices, indptr, shape = (arrays[f"{part}_{key}"] for key in ("indices", "indptr", "shape"))
-    for key, array in (("indices", indices), ("indptr", indptr), ("shape", shape)):
-        if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise DataError(f"{part}_{key} must be a list of integers", file=file)
-    if shape.size != 2 or (shape < 0).any():
-        raise DataError(f"{part}_shape must be two sizes, not {shape.tolist()[:4]}", file=file)
+    if shape.dtype.kind not in "iu" or shape.shape != (2,):
+        raise DataError(f"{part}_shape must be two sizes", file=file)
     rows, columns = (int(size) for size in shape)
-    if columns > MAX_COLUMNS:
-        raise DataError(f"{part} claims {columns:,} columns: too many", file=file)
-    if data.ndim != 1 or data.size != indices.size:
-        raise DataError(f"{part}_data and {part}_indices differ in length", file=file)
-    if (
-        indptr.size != rows + 1
-        or indptr[0] != 0
-        or indptr[-1] != indices.size
-        or (indptr[1:] < indptr[:-1]).any()
-    ):
-        raise DataError(f"{part}_indptr does not describe {rows} rows", file=file)
-    if indices.size and (indices.min() < 0 or indices.max() >= columns):
-        raise DataError(f"{part}_indices reach outside {columns} columns", file=file)
-    narrow = np.int32 if indices.size <= MAX_COLUMNS else np.int64
-    return sp.csr_array(
-        (data, indices.astype(narrow, copy=False), indptr.astype(narrow, copy=False)),
-        shape=(rows, columns),
-    )
+    return checked_csr(part, data, indices, indptr, (rows, columns), file)
 
 
 def _names(key: str, arrays: dict[str, Any], file: str) -> list[str]:

@@ -1,0 +1,107 @@
+"""Matrices from files: numbers checked before anything trusts them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from grople.errors import DataError
+
+__all__ = [
+    "MAX_COLUMNS",
+    "NUMBER",
+    "binary_labels",
+    "checked_csr",
+    "compact",
+    "finite_features",
+    "number_or_reason",
+    "rises_within_rows",
+]
+
+#: Column indices are 32-bit integers, as in scipy and scikit-learn.
+MAX_COLUMNS = 2**31 - 1
+#: A number as data files write it; Python's own ``float`` also takes ``1_000`` and ``nan``.
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(NUMBER, re.ASCII)
+_NOT_FINITE = ("nan", "inf", "infinity")
+
+
+def number_or_reason(text: str) -> float | str:
+    """Return the finite number a text stands for, or why it stands for none."""
+    if not _NUMBER.fullmatch(text):
+        finite = text.lower().lstrip("+-") not in _NOT_FINITE
+        return f"{text[:40]!r} is not a {'number' if finite else 'finite number'}"
+    number = float(text)
+    return number if np.isfinite(number) else f"{text[:40]!r} is not a finite number"
+
+
+def rises_within_rows(columns: Any, counts: Any) -> bool:
+    """Whether the columns rise within each row, so that none occurs twice."""
+    if columns.size == 0:
+        return True
+    rising = np.diff(columns) > 0
+    ends = np.cumsum(counts)[:-1]
+    rising[ends[(ends > 0) & (ends < columns.size)] - 1] = True
+    return bool(rising.all())
+
+
+def compact(X: Any) -> Any:
+    """Return X as CSR or dense, whichever suits its content.
+
+    A dense array with fewer than one non-zero in ten becomes CSR; a CSR array more than two
+    thirds full becomes dense, which then takes less memory.
+    """
+    cells = X.shape[0] * X.shape[1]
+    if sp.issparse(X):
+        return X.toarray() if 3 * X.nnz > 2 * cells else X
+    return sp.csr_array(X) if 10 * np.count_nonzero(X) < cells else X
+
+
+def checked_csr(
+    part: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int], file: str
+) -> Any:
+    """Assemble a CSR array from parts of a file, refusing any that do not fit together."""
+    rows, columns = shape
+    for key, array in (("indices", indices), ("indptr", indptr)):
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            raise DataError(f"{part}: {key} must be a list of integers", file=file)
+    if not (rows >= 0 and 0 <= columns <= MAX_COLUMNS):
+        raise DataError(f"{part} claims to be {rows:,} × {columns:,}", file=file)
+    if data.ndim != 1 or data.size != indices.size:
+        raise DataError(f"{part}: {data.size} values but {indices.size} indices", file=file)
+    if (
+        indptr.size != rows + 1
+        or indptr[0] != 0
+        or indptr[-1] != indices.size
+        or (indptr[1:] < indptr[:-1]).any()
+    ):
+        raise DataError(f"{part}: indptr does not describe {rows:,} rows", file=file)
+    if indices.size and (indices.min() < 0 or indices.max() >= columns):
+        raise DataError(f"{part}: an index is out of range: {columns:,} columns", file=file)
+    narrow = np.int32 if indices.size <= MAX_COLUMNS else np.int64
+    return sp.csr_array(
+        (data, indices.astype(narrow, copy=False), indptr.astype(narrow, copy=False)), shape=shape
+    )
+
+
+def finite_features(X: Any, file: str) -> Any:
+    """Return X as finite floating-point numbers in the layout that suits it."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind not in "fiub":
+        raise DataError(f"features are {values.dtype}, not real numbers", file=file)
+    if not np.isfinite(values).all():
+        raise DataError("a feature is NaN or infinite", file=file)
+    X = compact(X)
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def binary_labels(Y: Any, file: str) -> Any:
+    """Return labels given as 0/1 or −1/1 as a sparse array of ones."""
+    values = Y.data if sp.issparse(Y) else Y
+    if values.dtype.kind not in "fiub" or not np.isin(values, (-1, 0, 1)).all():
+        raise DataError("labels must be 0 and 1, or -1 and 1", file=file)
+    ones = Y == 1
+    return ones if sp.issparse(ones) else sp.csr_array(ones)
