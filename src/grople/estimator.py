@@ -13,7 +13,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
-from grople.base import MomentClassifier, learn_active_labels
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
 from grople.groups import Groups, fit_groups, group_stability
 from grople.linear import LinearScores
@@ -22,6 +21,7 @@ from grople.moments import Moments
 from grople.parameters import Anything, Choice, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
 from grople.ridge import choose_ridge
+from grople.streaming import MomentClassifier, learn_active_labels
 
 __all__ = ["GroPLE", "GroPLEModel"]
 

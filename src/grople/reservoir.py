@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from grople.fingerprints import mix, row_fingerprints
 from grople.moments import match_rows
 
-__all__ = ["Reservoir"]
+__all__ = ["Reservoir", "fold_of"]
 
 Array = NDArray[Any]
 
@@ -105,8 +105,13 @@ class Reservoir:
 
     def folds(self, n_folds: int) -> NDArray[np.intp]:
         """Return the fold of each row."""
-        # Scrambled once more: the smallest keys share their leading bits.
-        return (mix(self.keys) % np.uint64(n_folds)).astype(np.intp)
+        return fold_of(self.keys, n_folds)
+
+
+def fold_of(keys: NDArray[np.uint64], n_folds: int) -> NDArray[np.intp]:
+    """Return the fold of each row, from its key."""
+    # Scrambled once more: the smallest keys share their leading bits.
+    return (mix(keys) % np.uint64(n_folds)).astype(np.intp)
 
 
 def _smallest(keys: NDArray[np.uint64], capacity: int) -> NDArray[np.intp]:
