@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["mix", "row_fingerprints"]
+__all__ = ["match_rows", "mix", "row_fingerprints"]
 
 Fingerprints = NDArray[np.uint64]
 
@@ -47,6 +47,21 @@ def mix(values: Fingerprints) -> Fingerprints:
     values = values ^ (values >> np.uint64(27))
     values = values * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+def match_rows(mine: Fingerprints, theirs: Fingerprints) -> NDArray[np.intp]:
+    """Return the position in ``mine`` of every fingerprint in ``theirs``, each used once."""
+    order = np.argsort(mine, kind="stable")
+    wanted = np.sort(theirs)
+    first = np.searchsorted(mine[order], wanted)
+    # The k-th copy of a fingerprint takes the k-th row that carries it.
+    copies = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+    position = first + copies
+    found = position < len(mine)
+    found[found] = mine[order[position[found]]] == wanted[found]
+    if not found.all():
+        raise ValueError(f"cannot remove {int((~found).sum())} rows that were never added")
+    return order[position]
 
 
 def _keyed_sums(X: Any, key: int) -> Fingerprints:

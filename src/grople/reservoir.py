@@ -15,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.fingerprints import mix, row_fingerprints
-from grople.moments import match_rows
+from grople.fingerprints import match_rows, mix, row_fingerprints
 
 __all__ = ["Reservoir", "fold_of"]
 

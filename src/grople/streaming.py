@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, ScoredBlock, unchanged_on_error
 from grople.decision import ScoreCounts, needs_counts
-from grople.fingerprints import row_fingerprints
+from grople.fingerprints import match_rows, row_fingerprints
 from grople.linear import LinearScores, ScoreMoments
-from grople.moments import Moments, match_rows
+from grople.moments import Moments
 from grople.parameters import Choice, Flag, Parameter, Whole
 from grople.reservoir import Reservoir
 from grople.targets import Targets

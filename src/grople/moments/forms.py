@@ -1,13 +1,4 @@
-"""Second moments: everything a model learns from, nothing of which grows with the rows.
-
-With features X (N×D) and labels B (N×L, zeros and ones), :class:`Moments` holds n, Σx, Bᵀ1,
-XᵀX, XᵀB and BᵀB. They add over blocks of rows and subtract again, so streaming, forgetting,
-cross-validation and clusters are all sums and differences of moments. Y = 2B − 1 throughout.
-
-Two forms stand behind one interface. :class:`ExplicitMoments` holds the matrices;
-:class:`ImplicitMoments` keeps the sparse rows themselves and multiplies with them, for data
-with so many features that a D×D matrix does not fit.
-"""
+"""The two forms of the moments: matrices, or the sparse rows themselves."""
 
 from __future__ import annotations
 
@@ -20,9 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.fingerprints import row_fingerprints
+from grople.fingerprints import match_rows, row_fingerprints
+from grople.moments.labels import ROUNDING, LabelMoments
+from grople.moments.view import FeatureView
 
-__all__ = ["ExplicitMoments", "FeatureView", "ImplicitMoments", "LabelMoments", "Moments"]
+__all__ = ["ExplicitMoments", "ImplicitMoments", "Moments"]
 
 Array = NDArray[Any]
 Form = Literal["auto", "explicit", "implicit"]
@@ -31,137 +24,8 @@ Form = Literal["auto", "explicit", "implicit"]
 MEMORY_BUDGET = 2 * 2**30
 #: Rows of dense X converted to float64 at a time.
 BLOCK_ROWS = 8192
-#: Labels beyond which BᵀB stays sparse.
-DENSE_LABELS = 4096
 #: Time of one multiply-add in a sparse product relative to one in a dense product.
 SPARSE_COST = 40.0
-#: Rounding that a difference of sums may leave, relative to the sums.
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class LabelMoments:
-    """What stages 1 and 2 learn from: n, label counts and co-occurrence counts.
-
-    Parameters
-    ----------
-    n : int or float
-        Rows, or their total weight.
-    counts : ndarray of shape (L,)
-        Bᵀ1. Integers unless rows are weighted, so that adding and subtracting is exact.
-    cooccurrence : ndarray or csr_array of shape (L, L)
-        BᵀB.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = LabelMoments.from_labels(np.array([[1, 0], [1, 1]]))
-    >>> labels.counts, labels.signed_gram().tolist()
-    (array([2, 1]), [[2.0, 0.0], [0.0, 2.0]])
-    """
-
-    n: int | float
-    counts: Array
-    cooccurrence: Any
-
-    @classmethod
-    def from_labels(cls, B: Any, weights: Array | None = None) -> LabelMoments:
-        """Count labels and pairs of labels."""
-        B = sp.csr_array(B)
-        if weights is None:
-            B = B.astype(np.int64)
-            n: int | float = int(B.shape[0])
-            weighted = B
-        else:
-            B = B.astype(np.float64)
-            n = float(weights.sum())
-            weighted = sp.csr_array(B * weights[:, None])
-        pairs = sp.csr_array(B.T @ weighted)
-        dense = B.shape[1] <= DENSE_LABELS
-        return cls(n, np.asarray(weighted.sum(axis=0)), pairs.toarray() if dense else pairs)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels (L)."""
-        return len(self.counts)
-
-    @property
-    def sums(self) -> Array:
-        """Yᵀ1."""
-        return 2.0 * self.counts - self.n
-
-    @property
-    def total(self) -> float:
-        """Return ‖Y‖² = n·L."""
-        return float(self.n) * self.n_labels
-
-    def signed_product(self, W: Array) -> Array:
-        """Return YᵀY W = (4BᵀB − 2(s1ᵀ + 1sᵀ) + n11ᵀ) W, sparse and low-rank parts apart."""
-        totals = W.sum(axis=0)
-        result = 4.0 * (self.cooccurrence @ W)
-        result -= 2.0 * np.multiply.outer(self.counts, totals)
-        result += self.n * totals - 2.0 * (self.counts @ W)
-        return result
-
-    def signed_gram(self) -> Array:
-        """Return YᵀY as a dense matrix."""
-        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
-        s = self.counts
-        return (4 * pairs - 2 * (s[:, None] + s[None, :]) + self.n).astype(np.float64)
-
-    def squared_distances(self) -> Array:
-        """Return ‖Y_i − Y_j‖² between label columns, 4(s_i + s_j − 2(BᵀB)_ij)."""
-        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
-        s = self.counts
-        squared = (4 * (s[:, None] + s[None, :] - 2 * pairs)).astype(np.float64)
-        return np.maximum(squared, 0.0)  # weighted sums may leave rounding below zero
-
-    def select(self, columns: Array) -> LabelMoments:
-        """Keep the given labels, in the given order."""
-        pairs = self.cooccurrence[columns][:, columns]
-        return replace(self, counts=self.counts[columns], cooccurrence=pairs)
-
-    def padded(self, n_labels: int) -> LabelMoments:
-        """Add labels that no row has carried so far."""
-        extra = n_labels - self.n_labels
-        if extra == 0:
-            return self
-        pairs = self.cooccurrence
-        if sp.issparse(pairs) or n_labels > DENSE_LABELS:
-            pairs = sp.csr_array(pairs)
-            pairs.resize((n_labels, n_labels))
-        else:
-            pairs = np.pad(pairs, (0, extra))
-        return replace(self, counts=np.pad(self.counts, (0, extra)), cooccurrence=pairs)
-
-    def __add__(self, other: LabelMoments) -> LabelMoments:
-        return LabelMoments(
-            self.n + other.n,
-            self.counts + other.counts,
-            self.cooccurrence + other.cooccurrence,
-        )
-
-    def __sub__(self, other: LabelMoments) -> LabelMoments:
-        n = self.n - other.n
-        counts = self.counts - other.counts
-        slack = ROUNDING * float(abs(self.n))
-        if n < -slack:
-            raise ValueError(f"cannot remove {other.n:g} rows: only {self.n:g} were added")
-        if np.any(counts < -slack):
-            label = int(np.argmin(counts))
-            raise ValueError(
-                f"cannot remove these rows: label {label} would be left with a count of "
-                f"{counts[label]:g}; they were not all added before"
-            )
-        pairs = self.cooccurrence - other.cooccurrence
-        if (pairs.min() if np.prod(pairs.shape) else 0) < -slack:
-            raise ValueError(
-                "cannot remove these rows: two labels would be left together on a negative "
-                "number of rows; they were not all added before"
-            )
-        if n <= slack:  # nothing is left but rounding
-            return LabelMoments(type(self.n)(0), np.zeros_like(counts), pairs * 0)
-        return LabelMoments(n, counts, pairs)
 
 
 @dataclass(frozen=True)
@@ -468,94 +332,6 @@ class ImplicitMoments(Moments):
         keep[match_rows(mine, theirs)] = False
         weights = None if self.weights is None else self.weights[keep]
         return type(self)._of_rows(self.rows[keep], self.marks[keep], weights)  # type: ignore[return-value]
-
-
-@dataclass(frozen=True)
-class FeatureView:
-    """Moments of centred and scaled features ``S(x − μ)``, as stage 3 sees them.
-
-    An intercept without penalty is centring; standardisation is scaling. Neither touches a row.
-    """
-
-    moments: Moments
-    centre: bool
-    standardise: bool
-
-    @cached_property
-    def mean(self) -> Array:
-        """μ, zero unless centred."""
-        if not self.centre or not self.moments.n:
-            return np.zeros(self.moments.n_features)
-        return self.moments.feature_sum / self.moments.n
-
-    @cached_property
-    def scale(self) -> Array:
-        """Diagonal of S: one over the standard deviation, one for constant features."""
-        ones = np.ones(self.moments.n_features)
-        if not self.standardise or not self.moments.n:
-            return ones
-        n = self.moments.n
-        mean_square = self.moments.feature_squares / n
-        variance = mean_square - (self.moments.feature_sum / n) ** 2
-        varies = variance > ROUNDING * mean_square
-        return np.divide(1.0, np.sqrt(variance, where=varies, out=ones), where=varies, out=ones)
-
-    def gram(self, Z: Array) -> Array:
-        """Return S(XᵀX − nμμᵀ)S Z."""
-        return self._scaled(self._centred_gram(self._scaled(Z)))
-
-    def gram_matrix(self) -> Array | None:
-        """Return a fresh copy of S(XᵀX − nμμᵀ)S, or None in the implicit form."""
-        matrix = self.moments.gram_matrix()
-        if matrix is None:
-            return None
-        matrix = matrix.copy()
-        if self.centre:
-            matrix -= np.multiply.outer(self.moments.n * self.mean, self.mean)
-        if self.standardise:
-            matrix *= self.scale
-            matrix *= self.scale[:, None]
-        return matrix
-
-    def gram_diagonal(self) -> Array:
-        """Return the diagonal of the Gram matrix."""
-        centred = self.moments.feature_squares - self.moments.n * self.mean**2
-        return np.maximum(centred, 0.0) * self.scale**2
-
-    def target(self, W: Array) -> Array:
-        """Return S(X − 1μᵀ)ᵀ U for the points U = YW."""
-        product = self.moments.signed_cross(W)
-        if self.centre:
-            product -= np.multiply.outer(self.mean, self.moments.labels.sums @ W)
-        return self._scaled(product)
-
-    def in_raw_units(self, Z: Array) -> Array:
-        """Return the map for raw features that equals Z for viewed ones."""
-        return self._scaled(Z)
-
-    def _centred_gram(self, Z: Array) -> Array:
-        product = self.moments.gram(Z)
-        if self.centre:
-            product -= np.multiply.outer(self.moments.n * self.mean, self.mean @ Z)
-        return product
-
-    def _scaled(self, Z: Array) -> Array:
-        return Z * self.scale[:, None] if self.standardise else Z
-
-
-def match_rows(mine: Array, theirs: Array) -> Array:
-    """Return the position in ``mine`` of every fingerprint in ``theirs``, each used once."""
-    order = np.argsort(mine, kind="stable")
-    wanted = np.sort(theirs)
-    first = np.searchsorted(mine[order], wanted)
-    # The k-th copy of a fingerprint takes the k-th row that carries it.
-    copies = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
-    position = first + copies
-    found = position < len(mine)
-    found[found] = mine[order[position[found]]] == wanted[found]
-    if not found.all():
-        raise ValueError(f"cannot remove {int((~found).sum())} rows that were never added")
-    return order[position]
 
 
 def _row_blocks(X: Any) -> list[slice]:

@@ -1,0 +1,92 @@
+"""Centred and scaled features, as maps of their moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grople.moments.labels import ROUNDING
+
+if TYPE_CHECKING:
+    from grople.moments.forms import Moments
+
+__all__ = ["FeatureView"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FeatureView:
+    """Moments of centred and scaled features ``S(x − μ)``, as stage 3 sees them.
+
+    An intercept without penalty is centring; standardisation is scaling. Neither touches a row.
+    """
+
+    moments: Moments
+    centre: bool
+    standardise: bool
+
+    @cached_property
+    def mean(self) -> Array:
+        """μ, zero unless centred."""
+        if not self.centre or not self.moments.n:
+            return np.zeros(self.moments.n_features)
+        return self.moments.feature_sum / self.moments.n
+
+    @cached_property
+    def scale(self) -> Array:
+        """Diagonal of S: one over the standard deviation, one for constant features."""
+        ones = np.ones(self.moments.n_features)
+        if not self.standardise or not self.moments.n:
+            return ones
+        n = self.moments.n
+        mean_square = self.moments.feature_squares / n
+        variance = mean_square - (self.moments.feature_sum / n) ** 2
+        varies = variance > ROUNDING * mean_square
+        return np.divide(1.0, np.sqrt(variance, where=varies, out=ones), where=varies, out=ones)
+
+    def gram(self, Z: Array) -> Array:
+        """Return S(XᵀX − nμμᵀ)S Z."""
+        return self._scaled(self._centred_gram(self._scaled(Z)))
+
+    def gram_matrix(self) -> Array | None:
+        """Return a fresh copy of S(XᵀX − nμμᵀ)S, or None in the implicit form."""
+        matrix = self.moments.gram_matrix()
+        if matrix is None:
+            return None
+        matrix = matrix.copy()
+        if self.centre:
+            matrix -= np.multiply.outer(self.moments.n * self.mean, self.mean)
+        if self.standardise:
+            matrix *= self.scale
+            matrix *= self.scale[:, None]
+        return matrix
+
+    def gram_diagonal(self) -> Array:
+        """Return the diagonal of the Gram matrix."""
+        centred = self.moments.feature_squares - self.moments.n * self.mean**2
+        return np.maximum(centred, 0.0) * self.scale**2
+
+    def target(self, W: Array) -> Array:
+        """Return S(X − 1μᵀ)ᵀ U for the points U = YW."""
+        product = self.moments.signed_cross(W)
+        if self.centre:
+            product -= np.multiply.outer(self.mean, self.moments.labels.sums @ W)
+        return self._scaled(product)
+
+    def in_raw_units(self, Z: Array) -> Array:
+        """Return the map for raw features that equals Z for viewed ones."""
+        return self._scaled(Z)
+
+    def _centred_gram(self, Z: Array) -> Array:
+        product = self.moments.gram(Z)
+        if self.centre:
+            product -= np.multiply.outer(self.moments.n * self.mean, self.mean @ Z)
+        return product
+
+    def _scaled(self, Z: Array) -> Array:
+        return Z * self.scale[:, None] if self.standardise else Z
