@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from grople.datasets._matrices import checked_csr
+from grople.datasets._streams import too_large
 from grople.errors import DataError
 
 __all__ = ["is_mat5", "read_variables"]
@@ -94,10 +95,7 @@ class _Mat5:
             raise DataError(f"damaged variable ({error})", file=self._file) from error
         self._left -= len(content)
         if self._left < 0:
-            self.fail(
-                f"unpacks to more than {self._limit:,} bytes; "
-                "raise max_bytes if the file can be trusted"
-            )
+            raise too_large(self._file, self._limit)
         if not unpacker.eof:
             self.fail("a compressed variable ends early: truncated")
         return content

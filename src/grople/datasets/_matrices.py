@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ __all__ = [
     "checked_csr",
     "compact",
     "finite_features",
+    "label_matrix",
     "number_or_reason",
+    "one_hot",
     "rises_within_rows",
+    "stacked",
 ]
 
 #: Column indices are 32-bit integers, as in scipy and scikit-learn.
@@ -58,6 +62,38 @@ def compact(X: Any) -> Any:
     if sp.issparse(X):
         return X.toarray() if 3 * X.nnz > 2 * cells else X
     return sp.csr_array(X) if 10 * np.count_nonzero(X) < cells else X
+
+
+def stacked(parts: list[Any], width: int) -> Any:
+    """Return blocks of rows as one matrix, sparse if any block is."""
+    if not parts:
+        return np.empty((0, width))
+    if any(map(sp.issparse, parts)):
+        return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
+    return np.concatenate(parts)
+
+
+def one_hot(codes: Any, n_values: int) -> Any:
+    """Return one column a value, with a one where the code says so and nothing where it is NaN."""
+    known = np.flatnonzero(~np.isnan(codes))
+    columns = codes[known].astype(np.int32)
+    return sp.csr_array((np.ones(known.size), (known, columns)), shape=(codes.size, n_values))
+
+
+def label_matrix(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
+    """Return the tags of each row as a CSR array of ones, and their names in order."""
+    position: dict[str, int] = {}
+    indices: list[int] = []
+    indptr = [0]
+    for tags in rows:
+        indices.extend(position.setdefault(tag, len(position)) for tag in dict.fromkeys(tags))
+        indptr.append(len(indices))
+    names = sorted(position)
+    rank = np.empty(len(names), dtype=np.int32)
+    rank[[position[name] for name in names]] = np.arange(len(names))
+    columns = rank[np.array(indices, dtype=np.int64)]
+    ones = np.ones(columns.size, dtype=np.int64)
+    return sp.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, len(names))), names
 
 
 def checked_csr(

@@ -29,12 +29,21 @@ __all__ = [
     "numbered_lines",
     "opened",
     "stem",
+    "too_large",
 ]
 
 #: The most bytes a compressed file may unpack to, unless the caller says otherwise.
 DEFAULT_LIMIT = 4 << 30
 BLOCK_BYTES = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
+
+
+def too_large(file: str, max_bytes: int) -> DataError:
+    """Return the error for a file that unpacks to more than it may."""
+    return DataError(
+        f"unpacks to more than {max_bytes:,} bytes; raise max_bytes if the file can be trusted",
+        file=file,
+    )
 
 
 class Source:
@@ -60,11 +69,7 @@ class Source:
             raise DataError(f"{what} ({error})", file=self.path) from error
         self._taken += len(data)
         if self.packed and self._taken > self.max_bytes:
-            raise DataError(
-                f"unpacks to more than {self.max_bytes:,} bytes; "
-                "raise max_bytes if the file can be trusted",
-                file=self.path,
-            )
+            raise too_large(self.path, self.max_bytes)
         return data
 
     def read_all(self) -> bytes:

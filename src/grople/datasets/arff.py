@@ -21,7 +21,7 @@ from grople.datasets._arff_header import Attribute, Header, read_header
 from grople.datasets._arff_rows import MISSING_RULES, RowParser
 from grople.datasets._arff_values import domains_of, is_ambiguous
 from grople.datasets._arff_writer import write_arff
-from grople.datasets._matrices import compact
+from grople.datasets._matrices import compact, one_hot, stacked
 from grople.datasets._mulan import read_label_names
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
@@ -104,7 +104,7 @@ def read_arff(
         )
         parts = [parser.parse(line, rest)] if rest else []
         parts += [parser.parse(first, block) for first, block in blocks]
-    cells = _stack(parts, len(header.attributes))
+    cells = stacked(parts, len(header.attributes))
     X, feature_names, notes = _features(cells, header, frozenset(label_names), frozenset(ignore))
     position = {attribute.name: index for index, attribute in enumerate(header.attributes)}
     Y = sp.csr_array(cells[:, [position[label] for label in label_names]])
@@ -175,14 +175,6 @@ def _sibling(path: Path) -> Path | None:
     return None
 
 
-def _stack(parts: list[Any], width: int) -> Any:
-    if not parts:
-        return np.empty((0, width))
-    if any(map(sp.issparse, parts)):
-        return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
-    return np.concatenate(parts)
-
-
 def _features(
     cells: Any, header: Header, labels: frozenset[str], ignore: frozenset[str]
 ) -> tuple[Any, list[str], list[str]]:
@@ -205,7 +197,7 @@ def _features(
             if _is_identifier(codes, len(attribute.values)):
                 notes.append(f"identifier attribute {attribute.name!r} left out")
                 continue
-            groups.append((len(plain), _one_hot(codes, len(attribute.values))))
+            groups.append((len(plain), one_hot(codes, len(attribute.values))))
             names.extend(f"{attribute.name}={value}" for value in attribute.values)
     guessed = [a.name for a in header.attributes if a.values is not None and is_ambiguous(a.values)]
     if guessed:
@@ -224,13 +216,6 @@ def _features(
 def _is_identifier(codes: Any, n_values: int) -> bool:
     known = codes[~np.isnan(codes)]
     return n_values >= _IDENTIFIER_VALUES and known.size > 1 and np.unique(known).size == known.size
-
-
-def _one_hot(codes: Any, n_values: int) -> Any:
-    known = np.flatnonzero(~np.isnan(codes))
-    columns = codes[known].astype(np.int32)
-    ones = np.ones(known.size)
-    return sp.csr_array((ones, (known, columns)), shape=(codes.size, n_values))
 
 
 def _interleave(X: Any, groups: list[tuple[int, Any]]) -> Any:

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from grople.datasets._mat5 import is_mat5, read_variables
 from grople.datasets._matrices import binary_labels, checked_csr, finite_features
-from grople.datasets._streams import DEFAULT_LIMIT, bundle_or_error, opened
+from grople.datasets._streams import DEFAULT_LIMIT, bundle_or_error, opened, too_large
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError, require
 
-__all__ = ["read_matlab"]
+__all__ = ["is_hdf5", "read_matlab"]
 
 _FEATURES = ("data", "X", "x", "features", "fea")
 _LABELS = ("target", "targets", "Y", "y", "labels", "label")
@@ -78,7 +78,7 @@ def read_matlab(
         stream = source.seekable()
         head = stream.read(520)
         stream.seek(0)
-        if _is_hdf5(head):
+        if is_hdf5(head):
             found, known = _read_hdf5(stream, file, max_bytes, wanted)
         elif is_mat5(head):
             found, known = read_variables(stream.read(), file, max_bytes, wanted)
@@ -123,7 +123,8 @@ def _pick(
     )
 
 
-def _is_hdf5(head: bytes) -> bool:
+def is_hdf5(head: bytes) -> bool:
+    """Whether a file that starts like this is HDF5."""
     return head.startswith(_HDF5) or head[512:520] == _HDF5
 
 
@@ -146,11 +147,7 @@ def _read_hdf5(
             raise DataError(f"variable {dataset.name!r} is truncated", file=file)
         budget -= size
         if budget < 0:
-            raise DataError(
-                f"unpacks to more than {max_bytes:,} bytes; "
-                "raise max_bytes if the file can be trusted",
-                file=file,
-            )
+            raise too_large(file, max_bytes)
         return dataset[()]
 
     try:

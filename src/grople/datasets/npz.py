@@ -18,11 +18,7 @@ import scipy.sparse as sp
 from grople.datasets._atomic import written
 from grople.datasets._matrices import checked_csr, finite_features
 from grople.datasets._rows_out import check_finite
-from grople.datasets._streams import (
-    DEFAULT_LIMIT,
-    bundle_or_error,
-    opened,
-)
+from grople.datasets._streams import DEFAULT_LIMIT, bundle_or_error, opened, too_large
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
 
@@ -97,11 +93,11 @@ def write_npz(bundle: Bundle, path: str | Path) -> None:
         "source": np.array(bundle.source),
     }
     with written(path) as (stream,):
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
+        np.savez_compressed(stream, **arrays)
 
 
 def _text_array(kind: str, names: Any) -> Any:
-    array = np.array(names, dtype=np.str_)
+    array = np.array(list(names), dtype=np.str_)
     if any(name.endswith("\0") for name in names):
         raise ValueError(f"a {kind} name ends in a NUL character, which .npz cannot hold")
     return array
@@ -122,11 +118,7 @@ def _arrays(stream: Any, file: str, max_bytes: int) -> dict[str, Any]:
             ]
             # A member never unpacks to more than the size it declares.
             if sum(info.file_size for _, info in wanted) > max_bytes:
-                raise DataError(
-                    f"unpacks to more than {max_bytes:,} bytes; "
-                    "raise max_bytes if the file can be trusted",
-                    file=file,
-                )
+                raise too_large(file, max_bytes)
             return {key: _array(key, archive.read(info), file) for key, info in wanted}
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise DataError(f"damaged or truncated archive ({error})", file=file) from error
