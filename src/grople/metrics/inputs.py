@@ -73,10 +73,11 @@ def _from_dense(y: Any, name: str) -> Any:
     indices, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for start in range(0, n_rows, step):
         block = array[start : start + step]
-        rows, columns = np.nonzero(block)
-        _require_ones(block[rows, columns], name)
-        indices.append(columns.astype(np.int32))
-        counts.append(np.bincount(rows, minlength=len(block)))
+        marked = block != 0
+        if not (block == marked).all():
+            _require_ones(block[marked], name)
+        indices.append((np.flatnonzero(marked) % n_labels).astype(np.int32))
+        counts.append(np.count_nonzero(marked, axis=1))
     return _ones(np.concatenate(indices), np.cumsum(np.concatenate(counts)), (n_rows, n_labels))
 
 
