@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import grople
 from grople.cli import main
 from grople.datasets import read
+from grople.errors import DataError, MissingExtraError
 
 ARFF = "@relation tiny\n@attribute a numeric\n@attribute y {0,1}\n@data\n1.5,1\n0,0\n2,1\n"
 
@@ -74,9 +75,9 @@ def assert_one_message(result, *parts: str, status: int = 1) -> None:
         assert part in result.stderr
 
 
-def test_version_and_help(grople_process):
+def test_version_and_help(grople_process, grople_command):
     assert grople_process("--version").stdout == f"grople {grople.__version__}\n"
-    text = grople_process("data", "info", "--help").stdout
+    text = grople_command("data", "info", "--help").stdout
     assert "grople data info medical" in text
     assert "\x1b" not in text
 
@@ -102,11 +103,11 @@ def test_list(grople_command):
     assert entries["bookmarks"]["downloadable"]
 
 
-def test_info_of_the_embedded_data(grople_process):
-    text = grople_process("data", "info", "debtags-mini").stdout
-    for part in ("3,998", "2,091", "4.632", "labels by the number of rows", "█"):
+def test_info_of_the_embedded_data(grople_command):
+    text = grople_command("data", "info", "debtags-mini").stdout
+    for part in ("3,998", "2,091", "4.632", "labels by the number of rows"):
         assert part in text
-    card = json.loads(grople_process("data", "info", "debtags-mini", "--json").stdout)
+    card = json.loads(grople_command("data", "info", "debtags-mini", "--json").stdout)
     assert card["instances"] == 3998
     assert sum(b["labels"] for b in card["frequencies"]) == card["labels"] == 169
 
@@ -149,6 +150,24 @@ def test_fetch_from_a_mirror(grople_command, tmp_path):
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+def test_labels_of_every_kind_of_file(grople_command, tmp_path):
+    (tmp_path / "films.csv").write_text("length,war,drama\n95,1,1\n80,0,1\n")
+    (tmp_path / "tags.csv").write_text("length,genres\n95,war;drama\n80,drama\n")
+    (tmp_path / "texts.jsonl").write_text(
+        '{"words": 1, "text": "old battle film", "genres": ["war", "drama"]}\n'
+        '{"words": 2, "text": "old love film", "genres": ["drama"]}\n'
+    )
+    for file, which in (
+        ("films.csv", "war,drama"),
+        ("tags.csv", "genres"),
+        ("texts.jsonl", "genres"),
+    ):
+        result = grople_command("data", "info", file, "--labels", which, "--json")
+        assert result.returncode == 0, result.stderr
+        card = json.loads(result.stdout)
+        assert (card["instances"], card["labels"], card["cardinality"]) == (2, 2, 1.5)
+
+
 @pytest.mark.data
 def test_fetch_and_info_of_real_data(grople_command, shared_data, tmp_path):
     mirror = (shared_data / "mulan").as_uri()
@@ -178,6 +197,10 @@ def test_wrong_names_and_files(grople_command, tmp_path):
     (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04 this is no archive")
     assert_one_message(grople_command("data", "info", "noise.npz"), "noise.npz")
     assert_one_message(
+        grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "labels= does not apply"
+    )
+    assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "format")
+    assert_one_message(
         grople_command("data", "convert", "debtags-mini", "no/such/folder/out.npz"), "out.npz"
     )
     assert_one_message(
@@ -186,7 +209,13 @@ def test_wrong_names_and_files(grople_command, tmp_path):
 
 
 def test_wrong_commands(grople_command):
-    for arguments in (("data", "bogus"), ("data", "info"), ("--bogus",)):
+    for arguments in (
+        ("data", "bogus"),
+        ("data", "info"),
+        ("--bogus",),
+        ("data", "info", "x", "--from", "bogus"),
+        ("data", "convert", "x", "y", "--to", "libsvm"),
+    ):
         result = grople_command(*arguments)
         assert result.returncode == 2
         assert "Traceback" not in result.stderr
@@ -196,14 +225,18 @@ def test_wrong_commands(grople_command):
 AS_NOBODY = """
 import contextlib, io, os, sys
 from grople.cli import main
+def run(line):
+    sys.argv = ["grople", *line.split()]
+    with contextlib.suppress(SystemExit):
+        main()
+lines = sys.argv[1:]
 if os.geteuid() == 0:  # the superuser may read everything
     # Nobody may not even read the interpreter's files: import all that is needed before.
-    arguments, sys.argv = sys.argv, ["grople", "data", "info", "debtags-mini"]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-        main()
-    sys.argv = arguments
+    with contextlib.redirect_stdout(io.StringIO()):
+        run("data info debtags-mini")
     os.seteuid(65534)
-main()
+for line in lines:
+    run(line)
 """
 
 
@@ -212,24 +245,24 @@ def test_missing_permission(grople_process, tmp_path):
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder.name.startswith(("pytest", "test_")):
             folder.chmod(0o755)
-    secret = tmp_path / "secret.arff"
-    secret.write_text(ARFF)
-    secret.chmod(0)
-    result = grople_process("data", "info", str(secret), code=AS_NOBODY)
-    assert_one_message(result, "secret.arff", "permission")
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0o555)
+    (tmp_path / "secret.arff").write_text(ARFF)
+    (tmp_path / "secret.arff").chmod(0)
+    (tmp_path / "locked").mkdir(mode=0o555)
     result = grople_process(
-        "data", "convert", "debtags-mini", str(locked / "out.npz"), code=AS_NOBODY
+        "data info secret.arff", "data convert debtags-mini locked/out.npz", code=AS_NOBODY
     )
-    assert_one_message(result, "out.npz", "ermission")
-    assert list(locked.iterdir()) == []
+    assert result.stdout == ""
+    unreadable, unwritable = result.stderr.splitlines()
+    assert "secret.arff" in unreadable
+    assert "permission" in unreadable
+    assert "out.npz" in unwritable
+    assert "Permission denied" in unwritable
+    assert list((tmp_path / "locked").iterdir()) == []
 
 
-def test_debug_shows_the_traceback(grople_process):
-    result = grople_process("data", "info", "delicous", GROPLE_DEBUG="1")
-    assert result.returncode != 0
-    assert "Traceback" in result.stderr
+def test_debug_shows_the_traceback(grople_command):
+    with pytest.raises(DataError, match="delicous"):
+        grople_command("data", "info", "delicous", GROPLE_DEBUG="1")
 
 
 def test_reader_that_stops_listening(isolated):
@@ -246,42 +279,53 @@ def test_reader_that_stops_listening(isolated):
     assert b"Traceback" not in complaint
 
 
-def test_interruption(grople_process):
-    code = """
-import grople.cli.data, grople.cli.app
-def interrupted(*args, **options):
-    raise KeyboardInterrupt
-grople.cli.data.describe = interrupted
-grople.cli.app.run()
-"""
-    result = grople_process("data", "info", "debtags-mini", code=code)
-    assert result.returncode in (1, 130)
+@pytest.mark.parametrize(
+    ("trouble", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (MemoryError(), 1, "not enough memory"),
+        (OSError(28, "No space left on device", "out.npz"), 1, "out.npz: No space left"),
+        (MissingExtraError("Drawing needs matplotlib"), 2, "Drawing needs matplotlib"),
+    ],
+)
+def test_trouble_inside_a_command(grople_command, monkeypatch, trouble, status, said):
+    def fail(*_: object, **__: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr("grople.cli.data.describe", fail)
+    result = grople_command("data", "info", "debtags-mini")
+    assert result.returncode == status
+    assert said in result.stderr
     assert "Traceback" not in result.stderr
 
 
 # Missing extras
 
 
-@pytest.mark.parametrize("module", ["typer", "rich"])
-def test_missing_command_line_extra(grople_process, module):
-    code = f"import sys; sys.modules[{module!r}] = None; from grople.cli import main; main()"
-    result = grople_process("--version", code=code)
-    assert_one_message(result, module, "pip install 'grople[cli]'", status=2)
-
-
-def test_missing_extra_inside_a_command(grople_process):
+def test_missing_command_line_extra(grople_process):
+    """Without typer, and without rich, the command says so in one sentence."""
     code = """
 import sys
-sys.modules["matplotlib"] = None
-import grople.cli.app
-from grople.errors import require
-@grople.cli.app.app.command()
-def draw():
-    require("matplotlib.pyplot", "report", "Drawing")
-grople.cli.app.run()
+from grople.cli import main
+for module in ("typer", "rich"):
+    kept, sys.modules[module] = sys.modules.get(module), None
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 2
+    if kept:
+        sys.modules[module] = kept
+    else:
+        del sys.modules[module]
 """
-    result = grople_process("draw", code=code)
-    assert_one_message(result, "matplotlib", "pip install 'grople[report]'", status=2)
+    result = grople_process("--version", code=code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    without_typer, without_rich = result.stderr.splitlines()
+    assert without_typer == (
+        "The command line needs typer, which is not installed: run `pip install 'grople[cli]'`."
+    )
+    assert "rich" in without_rich
 
 
 def test_library_needs_no_extra(grople_process):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grople.datasets import catalogue
+from grople.datasets import Bundle, catalogue, read, write
 from grople.datasets.catalogue import Entry, RemoteFile, cache_dir, fetch, find, load, locate, names
 from grople.datasets.download import Patience, git_blob_id
 from grople.errors import DataError
@@ -153,8 +153,6 @@ def test_data_folder_comes_before_the_cache(web, cache, tiny, tmp_path, monkeypa
 
 
 def test_archive_comes_before_the_original(cache, tiny, tmp_path, monkeypatch):
-    from grople.datasets import Bundle, write
-
     folder = tmp_path / "data"
     folder.mkdir()
     for name, content in FILES.items():
@@ -275,6 +273,22 @@ def test_real_data_sets_have_the_shapes_of_the_catalogue(shared_data, cache, mon
         bundle = load(entry)
         assert not any("this copy" in note for note in bundle.notes), entry.name
         assert bundle.cardinality == pytest.approx(entry.cardinality, abs=5.1e-4), entry.name
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["medical", "corel5k", "rcv1subset2"])
+def test_original_files_serve_as_well_as_archives(name, shared_data, cache, tmp_path, monkeypatch):
+    archived = read(shared_data / "npz" / f"{name}.npz")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for kind in ("mulan", "mat"):
+        (folder / kind).symlink_to(shared_data / kind)
+    monkeypatch.setenv("GROPLE_DATA", str(folder))
+    original = load(name)
+    assert original.name == name
+    assert (original.Y != archived.Y).nnz == 0
+    # The archives hold float32.
+    assert abs(original.X.astype(np.float32) - archived.X.astype(np.float32)).max() == 0
 
 
 @pytest.mark.data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from rich.table import Table
 from grople.cli.card import show_card
 from grople.cli.console import download_progress, make_console, print_json
 from grople.datasets import Bundle, catalogue, describe, read, write
+from grople.datasets.reading import READERS, WRITERS, detect
 
 __all__ = ["app", "open_data"]
 
@@ -28,19 +30,47 @@ Labels = Annotated[
     str | None,
     typer.Option(
         metavar="WHICH",
-        help="Which columns are labels, where the file does not say: an XML header, "
-        "a number of columns (negative: the last ones), or names separated by commas.",
+        help="Where the labels are, if the file does not say. ARFF: an XML header, a number of "
+        "columns (negative: the last ones) or names separated by commas. Tables: names, prefix* "
+        "or a column of tags. MATLAB: a variable. JSON lines: a field.",
     ),
 ]
-Source = Annotated[
-    str | None, typer.Option("--from", metavar="FORMAT", help="Format of the input, if not clear.")
+
+
+def _one_of(formats: Iterable[str]) -> Callable[[str | None], str | None]:
+    def check(format: str | None) -> str | None:
+        if format is not None and format not in formats:
+            raise typer.BadParameter(f"{format!r} is not one of {', '.join(formats)}")
+        return format
+
+    return check
+
+
+SourceFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        callback=_one_of(READERS),
+        help=f"Format of the input, if not clear: {', '.join(READERS)}.",
+    ),
+]
+TargetFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        callback=_one_of(WRITERS),
+        help=f"Format of the output, if not clear: {', '.join(WRITERS)}.",
+    ),
 ]
 
 
 def open_data(name_or_file: str, *, format: str | None = None, labels: str | None = None) -> Bundle:
     """Return the bundle of a file or of a data set of the catalogue."""
     if format or labels or _means_a_file(name_or_file):
-        return read(name_or_file, format=format, labels=_which_labels(labels))
+        format = format or detect(name_or_file)
+        return read(name_or_file, format=format, labels=_which_labels(labels, format))
     with download_progress() as progress:
         return catalogue.load(name_or_file, progress=progress)
 
@@ -50,11 +80,15 @@ def _means_a_file(name: str) -> bool:
     return os.path.isfile(path) or bool(path.suffix) or path.name != name
 
 
-def _which_labels(text: str | None) -> str | int | list[str] | None:
-    """Return ``--labels`` as the readers want it."""
-    if text is None or os.path.isfile(text) or text.lower().endswith(".xml"):
+def _which_labels(text: str | None, format: str) -> str | int | list[str] | None:
+    """Return ``--labels`` as the reader of that format wants it."""
+    if text is None:
+        return None
+    if "," in text:
+        return text.split(",")
+    if format != "arff" or os.path.isfile(text) or text.lower().endswith(".xml"):
         return text
-    return int(text) if text.lstrip("-").isdecimal() else text.split(",")
+    return int(text) if text.removeprefix("-").isdecimal() else [text]
 
 
 @app.command("list", epilog="Example: grople data list")
@@ -97,12 +131,12 @@ def list_(json: Json = False) -> None:
 )
 def info(
     data: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A name or a file.")],
-    source: Source = None,
+    source_format: SourceFormat = None,
     labels: Labels = None,
     json: Json = False,
 ) -> None:
     """Show the data card of a data set: size, labels, defects."""
-    card = describe(open_data(data, format=source, labels=labels))
+    card = describe(open_data(data, format=source_format, labels=labels))
     if json:
         print_json(card.to_dict())
     else:
@@ -137,11 +171,8 @@ def fetch(
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A file or a name.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
-    source_format: Source = None,
-    target_format: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FORMAT", help="Format of the output, if not clear."),
-    ] = None,
+    source_format: SourceFormat = None,
+    target_format: TargetFormat = None,
     labels: Labels = None,
     json: Json = False,
 ) -> None:

@@ -359,9 +359,7 @@ def _read(entry: Entry, location: Location) -> Bundle:
     if entry.embedded and not row_names:
         with np.load(data, allow_pickle=False) as archive:
             row_names = archive["row_names"].tolist()
-    # Counts are stored in a byte each; products of bytes overflow silently.
-    X = bundle.X if np.issubdtype(bundle.X.dtype, np.floating) else bundle.X.astype(np.float64)
-    return dataclasses.replace(bundle, X=X, name=entry.name, notes=notes, row_names=row_names)
+    return dataclasses.replace(bundle, name=entry.name, notes=notes, row_names=row_names)
 
 
 def _shape(rows: int, features: int, labels: int) -> str:
