@@ -170,7 +170,7 @@ def fit_decision(rule: Rule, counts: ScoreCounts | None) -> Decision:
     --------
     >>> import numpy as np
     >>> scores = np.array([[1.0, -1.0], [0.5, -0.5], [-1.0, 1.0], [0.4, -0.2]])
-    >>> B = np.array([[1, 0], [1, 0], [0, 1], [0, 0]])
+    >>> B = np.array([[1, 0], [1, 0], [0, 1], [1, 0]])
     >>> counts = ScoreCounts.from_scores([(scores, B, None)], n_labels=2)
     >>> decision = fit_decision("example_f1", counts)
     >>> decision.labels(scores).toarray().tolist()

@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 
 from grople.groups import Groups
 from grople.moments import LabelMoments, Moments
-from grople.optim import GroupRows, Quadratic, proximal_gradient, top_eigenvectors
-from grople.optim.linalg import conjugate_gradient, largest_eigenvalue
+from grople.optim import (
+    GroupRows,
+    Quadratic,
+    by_diagonal,
+    conjugate_gradient,
+    largest_eigenvalue,
+    proximal_gradient,
+    top_eigenvectors,
+)
 from grople.published import drop_dead, published_embedding
 
 __all__ = ["Embedding", "automatic_components", "fit_embedding", "predictable_gram"]
@@ -47,6 +54,8 @@ class Embedding:
         Outer iterations.
     converged : bool
         Whether the bound fell below the tolerance.
+    n_dead : int
+        Dimensions dropped by the published scheme, whose stage 3 still counts them.
     """
 
     V: Array
@@ -55,6 +64,7 @@ class Embedding:
     gap: float
     n_iter: int
     converged: bool
+    n_dead: int = 0
 
     @property
     def n_components(self) -> int:
@@ -138,7 +148,8 @@ def fit_embedding(
         )
         V, W = drop_dead(published.V, published.W)
         path = np.asarray(published.objective_path)
-        return Embedding(V, W, path, np.nan, published.n_iter, True)
+        dead = len(published.V) - len(V)
+        return Embedding(V, W, path, np.nan, published.n_iter, True, dead)
     if init != "spectral":
         raise ValueError(f"init must be 'spectral' or 'published', not {init!r}")
     product = _mixed(labels, predictable, feature_weight)
@@ -187,7 +198,8 @@ def predictable_gram(moments: Moments, gamma: float, *, centre: bool = True) -> 
 
         def solve(right: Array) -> Array:
             shifts = np.full(right.shape[1], gamma)
-            return conjugate_gradient(view.gram, right, shifts, precondition=diagonal, tol=1e-6)
+            nearby = by_diagonal(diagonal, shifts)
+            return conjugate_gradient(view.gram, right, shifts, precondition=nearby, tol=1e-6)
 
     else:
         matrix[np.diag_indices_from(matrix)] += gamma

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.optim import conjugate_gradient
+from grople.optim import by_diagonal, conjugate_gradient
 
 if TYPE_CHECKING:
     from grople.mapping import MappingProblem
@@ -90,7 +90,12 @@ def _by_probes(problem: MappingProblem, top: int) -> float:
         gamma = 10.0 ** (power / STEPS)
         shifts = np.full(right.shape[1], gamma)
         solution = conjugate_gradient(
-            view.gram, right, shifts, start=solution, precondition=diagonal, tol=1e-4
+            view.gram,
+            right,
+            shifts,
+            start=solution,
+            precondition=by_diagonal(diagonal, shifts),
+            tol=1e-4,
         )
         fit, trace = solution[:, :PROBES], solution[:, PROBES:]
         image = right[:, :PROBES] - gamma * fit

@@ -1,6 +1,12 @@
 """Solvers that know nothing of labels, features or scikit-learn."""
 
-from grople.optim.linalg import Spectrum, conjugate_gradient, largest_eigenvalue, top_eigenvectors
+from grople.optim.linalg import (
+    Spectrum,
+    by_diagonal,
+    conjugate_gradient,
+    largest_eigenvalue,
+    top_eigenvectors,
+)
 from grople.optim.penalties import L1, GroupRows, Penalty
 from grople.optim.proximal import Quadratic, Solution, proximal_gradient
 
@@ -11,6 +17,7 @@ __all__ = [
     "Quadratic",
     "Solution",
     "Spectrum",
+    "by_diagonal",
     "conjugate_gradient",
     "largest_eigenvalue",
     "proximal_gradient",

@@ -11,7 +11,13 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-__all__ = ["Spectrum", "conjugate_gradient", "largest_eigenvalue", "top_eigenvectors"]
+__all__ = [
+    "Spectrum",
+    "by_diagonal",
+    "conjugate_gradient",
+    "largest_eigenvalue",
+    "top_eigenvectors",
+]
 
 Array = NDArray[Any]
 Product = Callable[[Array], Array]
@@ -109,21 +115,21 @@ def conjugate_gradient(
     shifts: Array,
     *,
     start: Array | None = None,
-    precondition: Array | None = None,
+    precondition: Product | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> Array:
     """Solve ``(A + shift_j I) z_j = right_j`` for all columns j together, from products with A.
 
     Each column runs its own recurrence, all share one product an iteration. ``precondition``
-    is the diagonal of A. Columns stop when their residual is ``tol`` times their right side.
+    maps residuals to approximate solutions (:func:`by_diagonal`, or a factor of a nearby matrix).
+    Columns stop when their residual is ``tol`` times their right side.
     """
-    diagonal = np.ones((1, 1)) if precondition is None else precondition[:, None] + shifts[None, :]
-    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+    precondition = precondition or (lambda residual: residual)
     Z = np.zeros_like(right) if start is None else start.copy()
     residual = right - (product(Z) + Z * shifts) if start is not None else right.copy()
     target = tol * np.linalg.norm(right, axis=0)
-    scaled = residual / diagonal
+    scaled = precondition(residual)
     direction = scaled.copy()
     energy = np.einsum("ij,ij->j", residual, scaled)
     for _ in range(max_iter):
@@ -134,9 +140,16 @@ def conjugate_gradient(
         length = np.divide(energy, bent, out=np.zeros_like(energy), where=bent > 0)
         Z += direction * length
         residual -= image * length
-        scaled = residual / diagonal
+        scaled = precondition(residual)
         energy_next = np.einsum("ij,ij->j", residual, scaled)
         ratio = np.divide(energy_next, energy, out=np.zeros_like(energy), where=energy > 0)
         direction = scaled + direction * ratio
         energy = energy_next
     return Z
+
+
+def by_diagonal(diagonal: Array, shifts: Array) -> Product:
+    """Return the preconditioner that divides by the diagonal of each shifted matrix."""
+    divisor = diagonal[:, None] + shifts[None, :]
+    divisor = np.where(divisor > 0, divisor, 1.0)
+    return lambda residual: residual / divisor
