@@ -1,0 +1,31 @@
+"""The published setting of a data set, found by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+__all__ = ["published_setting"]
+
+Setting = TypeVar("Setting")
+
+
+def published_setting(settings: Mapping[str, Setting], name: str) -> Setting:
+    """Return the setting of a data set; a suffix as in ``"genbase-authors"`` is fine.
+
+    Examples
+    --------
+    >>> published_setting({"CAL500": 0.1, "genbase": 1.0}, "genbase-authors")
+    1.0
+    >>> published_setting({"CAL500": 0.1}, "iris")
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no published setting for 'iris'; there is one for CAL500
+    """
+    by_name = {key.lower(): setting for key, setting in settings.items()}
+    for key in (name.lower(), name.lower().partition("-")[0]):
+        if key in by_name:
+            return by_name[key]
+    raise ValueError(
+        f"there is no published setting for {name!r}; there is one for {', '.join(settings)}"
+    )

@@ -1,0 +1,145 @@
+"""One binary problem a label, in parallel, without a copy of the features for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.callback import CallbackContext
+from sklearn.utils.parallel import Parallel, delayed
+
+__all__ = ["binary_models", "in_parallel", "itself", "linear_part", "ready_rows", "varying_labels"]
+
+Array = NDArray[Any]
+Result = TypeVar("Result")
+
+
+def varying_labels(B: Any) -> tuple[NDArray[np.intp], Array]:
+    """Return the labels that some but not all rows carry, and ±1 for those that none or all do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> varying_labels(np.array([[1, 0, 1], [1, 0, 0]]))
+    (array([2]), array([ 1., -1.,  1.]))
+    """
+    counts = np.asarray(sp.csr_array(B).sum(axis=0))
+    constants = np.where(counts > 0, 1.0, -1.0)
+    return np.flatnonzero((counts > 0) & (counts < B.shape[0])), constants
+
+
+def ready_rows(X: Any) -> Any:
+    """Return X as LIBSVM and LIBLINEAR take it (float64, row by row), copied only if it is not."""
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    X = sp.csr_array(X)
+    return X if X.dtype == np.float64 else X.astype(np.float64)
+
+
+def itself(model: Any) -> Any:
+    """Return the model: what to keep of it is everything."""
+    return model
+
+
+def linear_part(model: Any) -> tuple[Array, float, int]:
+    """Return weights, intercept and iterations of a linear binary model."""
+    weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    return weights.ravel(), float(np.ravel(model.intercept_)[0]), int(np.max(model.n_iter_))
+
+
+def binary_models(
+    estimator: Any,
+    X: Any,
+    B: Any,
+    weights: Array | None = None,
+    *,
+    keep: Callable[[Any], Result] = itself,
+    n_jobs: int | None = None,
+    progress: Callable[[], Any] | None = None,
+) -> Iterator[Result]:
+    """Fit a clone of a binary classifier to each label, and yield what is kept of each.
+
+    Processes share X through a memory map (joblib), so that it is not copied for each label.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Knows two classes, 0 and 1.
+    X : array or csr_array of shape (n_rows, n_features)
+        Features.
+    B : csr_array of shape (n_rows, n_labels)
+        Labels, each of which some but not all rows carry.
+    weights : ndarray of shape (n_rows,), optional
+        Passed as ``sample_weight``.
+    keep : callable
+        What to keep of a fitted model, computed where it was fitted: :func:`itself` or
+        :func:`linear_part`, say.
+    n_jobs : int, optional
+        Processes (see joblib).
+    progress : callable, optional
+        Called after each label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import LinearSVC
+    >>> X, B = np.array([[0.0], [1.0], [2.0]]), np.array([[0, 1], [0, 1], [1, 0]])
+    >>> [np.sign(w) for w, *_ in binary_models(LinearSVC(), X, B, keep=linear_part)]
+    [array([1.]), array([-1.])]
+    """
+    columns = sp.csc_array(B)
+    jobs = (
+        (estimator, X, columns.indices[start:end], weights, keep)
+        for start, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
+    )
+    yield from in_parallel(_fit_binary, jobs, n_jobs=n_jobs, progress=progress)
+
+
+def in_parallel(
+    work: Callable[..., Result],
+    jobs: Any,
+    *,
+    n_jobs: int | None = None,
+    progress: Callable[[], Any] | None = None,
+) -> Iterator[Result]:
+    """Yield ``work(*job)`` of each job, in order, as they are done."""
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*job) for job in jobs)
+    for result in results:
+        if progress is not None:
+            progress()
+        yield result
+
+
+def counted(
+    owner: Any, context: CallbackContext | None, name: str, total: int
+) -> Callable[[], None] | None:
+    """Return what to call after each of ``total`` tasks, so that callbacks see them pass."""
+    if context is None:
+        return None
+    tasks = context.subcontext(f"{name}s", max_subtasks=total)
+    tasks.call_on_fit_task_begin(estimator=owner)
+    left = total
+
+    def one_done() -> None:
+        nonlocal left
+        task = tasks.subcontext(name)
+        task.call_on_fit_task_begin(estimator=owner)
+        task.call_on_fit_task_end(estimator=owner)
+        left -= 1
+        if not left:
+            tasks.call_on_fit_task_end(estimator=owner)
+
+    return one_done
+
+
+def _fit_binary(
+    estimator: Any, X: Any, positive: Array, weights: Array | None, keep: Callable[[Any], Any]
+) -> Any:
+    y = np.zeros(X.shape[0], dtype=np.int64)
+    y[positive] = 1
+    given = {} if weights is None else {"sample_weight": weights}
+    return keep(clone(estimator).fit(X, y, **given))
