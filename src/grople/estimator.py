@@ -321,32 +321,39 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             step.call_on_fit_task_end(estimator=self)
         return result
 
-    def _groups(self, moments: Moments) -> Groups:
-        return fit_groups(moments.labels, self.grouping, self.n_groups, self.random_state)
+    def _chosen(self, name: str) -> Any:
+        """Return the value of a hyper-parameter (a search overrides this)."""
+        return getattr(self, name)
 
-    def _embedding(self, moments: Moments, groups: Groups) -> Embedding:
-        d = self.n_components
-        weight = self.feature_weight
-        ridge = 1.0 if self.gamma == "auto" else max(float(self.gamma), 1e-6)
+    def _groups(self, moments: Moments, **other: Any) -> Groups:
+        n_groups = other.get("n_groups") or self._chosen("n_groups")
+        return fit_groups(moments.labels, self.grouping, n_groups, self.random_state)
+
+    def _embedding(self, moments: Moments, groups: Groups, **other: Any) -> Embedding:
+        d, lambda_2, gamma = (
+            other[name] if name in other else self._chosen(name)
+            for name in ("n_components", "lambda_2", "gamma")
+        )
+        ridge = 1.0 if gamma == "auto" else max(float(gamma), 1e-6)
         embedding = fit_embedding(
             moments.labels,
             groups,
             n_components=automatic_components(moments.labels) if d == "auto" else int(d),
             group_components=self.group_components,
             lambda_1=self.lambda_1,
-            lambda_2=self.lambda_2,
+            lambda_2=lambda_2,
             init=self.init,
             predictable=predictable_gram(moments, ridge, centre=self.fit_intercept)
-            if weight
+            if self.feature_weight
             else None,
-            feature_weight=weight,
+            feature_weight=self.feature_weight,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
         if moments.n_labels and not embedding.n_components:
             warnings.warn(
-                f"lambda_2={self.lambda_2:g} shrinks every latent dimension to nothing, so all "
+                f"lambda_2={lambda_2:g} shrinks every latent dimension to nothing, so all "
                 "rows score alike: lower lambda_2",
                 UserWarning,
                 stacklevel=2,
@@ -359,12 +366,15 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         problem = MappingProblem(
             moments, embedding, self.correlation, self.fit_intercept, self.scale
         )
-        if self.gamma != "auto":
-            gamma = float(self.gamma)
-        else:
+        gamma = self._chosen("gamma")
+        if gamma == "auto":
             gamma = choose_ridge(problem) if reference is None else reference.gamma
         mapping = problem.solve(
-            self.alpha, self.beta, gamma, tol=self.tol, max_iter=10 * self.max_iter
+            self._chosen("alpha"),
+            self._chosen("beta"),
+            float(gamma),
+            tol=self.tol,
+            max_iter=10 * self.max_iter,
         )
         if not mapping.converged:
             warnings.warn(
@@ -373,4 +383,4 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return mapping, gamma
+        return mapping, float(gamma)

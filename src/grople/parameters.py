@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Anything", "Choice", "Flag", "Number", "Parameter", "Whole", "check_parameters"]
+__all__ = [
+    "Anything",
+    "Choice",
+    "Flag",
+    "Number",
+    "Parameter",
+    "Portion",
+    "Whole",
+    "check_parameters",
+]
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,26 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """A whole number of at least 1, or a share (a float from 0 to 1, not 0) of all there are."""
+
+    words: tuple[str, ...] = ()
+
+    def complaint(self, value: Any) -> str | None:
+        """Return what the value should have been, or None if it is fine."""
+        if isinstance(value, str):
+            fine = value in self.words
+        elif isinstance(value, Integral):
+            fine = not isinstance(value, bool | np.bool_) and value >= 1
+        else:
+            fine = isinstance(value, Real) and 0 < value <= 1
+        if fine:
+            return None
+        words = "".join(f", or {word!r}" for word in self.words)
+        return f"a whole number of at least 1, or a share above 0.0 and at most 1.0{words}"
+
+
+@dataclass(frozen=True)
 class Choice:
     """One of a few values."""
 
@@ -70,11 +99,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """True or False."""
+    """True or False; ``words`` are names it also accepts."""
+
+    words: tuple[str, ...] = ()
 
     def complaint(self, value: Any) -> str | None:
         """Return what the value should have been, or None if it is fine."""
-        return None if isinstance(value, bool | np.bool_) else "True or False"
+        if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value in self.words):
+            return None
+        return "True or False" + "".join(f", or {word!r}" for word in self.words)
 
 
 @dataclass(frozen=True)
@@ -86,7 +119,7 @@ class Anything:
         return None
 
 
-Parameter = Number | Whole | Choice | Flag | Anything
+Parameter = Number | Whole | Portion | Choice | Flag | Anything
 
 
 def check_parameters(name: str, table: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from grople.parameters import Choice, Flag, Parameter, Whole
 from grople.reservoir import Reservoir
 from grople.targets import Targets
 
-__all__ = ["MomentClassifier", "learn_active_labels"]
+__all__ = ["MomentClassifier", "active_labels", "learn_active_labels"]
 
 Array = NDArray[Any]
 
@@ -44,6 +44,10 @@ class MomentClassifier(LabelClassifier):
         "row_check": Flag(),
         "form": Choice(("auto", "explicit", "implicit")),
     }
+
+    moments_: Moments
+    _reservoir: Reservoir | None
+    _fingerprints: NDArray[np.uint64] | None
 
     def _learn(
         self, moments: Moments, reference: Any = None, context: CallbackContext | None = None
@@ -78,13 +82,7 @@ class MomentClassifier(LabelClassifier):
         self._check_parameters()
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        for attribute in ("_targets", "_fingerprints"):
-            self.__dict__.pop(attribute, None)
-        X, B, weights = self._validate(X, y, sample_weight, reset=True)
-        self.moments_ = Moments.from_data(X, B, weights, form=self.form)
-        self._reservoir = self._sample(X, B, weights)
-        self._fingerprints = row_fingerprints(X, B, weights) if self.row_check else None
-        self._solution = Lazy()
+        X, *_ = self._begin(X, y, sample_weight)
         self._solve(context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -109,25 +107,17 @@ class MomentClassifier(LabelClassifier):
         self
         """
         self._check_parameters()
-        first = not hasattr(self, "moments_")
-        X, B, weights = self._validate(X, y, sample_weight, reset=first, classes=classes)
-        block = Moments.from_data(
-            X,
-            B,
-            weights,
-            form=self.form if first else self.moments_.form,  # type: ignore[arg-type]
-        )
-        if first:
-            self.moments_ = block
-            self._reservoir = self._sample(X, B, weights)
-            self._fingerprints = row_fingerprints(X, B, weights) if self.row_check else None
-        else:
-            self.moments_ = self.moments_.padded(block.n_labels) + block
-            if self._reservoir is not None:
-                self._reservoir = self._reservoir.added(X, B, weights)
-            if self._fingerprints is not None:
-                added = row_fingerprints(X, B, weights)
-                self._fingerprints = np.concatenate([self._fingerprints, added])
+        if not hasattr(self, "moments_"):
+            self._begin(X, y, sample_weight, classes)
+            return self
+        X, B, weights = self._validate(X, y, sample_weight, reset=False, classes=classes)
+        block = Moments.from_data(X, B, weights, form=self.moments_.form)
+        self.moments_ = self.moments_.padded(block.n_labels) + block
+        if self._reservoir is not None:
+            self._reservoir = self._reservoir.added(X, B, weights)
+        if self._fingerprints is not None:
+            added = row_fingerprints(X, B, weights)
+            self._fingerprints = np.concatenate([self._fingerprints, added])
         self._solution = Lazy()
         return self
 
@@ -153,7 +143,7 @@ class MomentClassifier(LabelClassifier):
             keep = np.ones(len(self._fingerprints), dtype=bool)
             keep[match_rows(self._fingerprints, row_fingerprints(X, B, weights))] = False
             self._fingerprints = self._fingerprints[keep]
-        block = Moments.from_data(X, B, weights, form=self.moments_.form)  # type: ignore[arg-type]
+        block = Moments.from_data(X, B, weights, form=self.moments_.form)
         self.moments_ = self.moments_ - block
         if self._reservoir is not None:
             self._reservoir = self._reservoir.removed(X, B, weights)
@@ -217,6 +207,17 @@ class MomentClassifier(LabelClassifier):
         """Score of an all-zero row for each label."""
         return self._model().scores.intercepts()
 
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None
+    ) -> tuple[Any, Any, Array | None]:
+        """Take in the first rows."""
+        X, B, weights = self._validate(X, y, sample_weight, reset=True, classes=classes)
+        self.moments_ = Moments.from_data(X, B, weights, form=self.form)
+        self._reservoir = self._sample(X, B, weights)
+        self._fingerprints = row_fingerprints(X, B, weights) if self.row_check else None
+        self._solution = Lazy()
+        return X, B, weights
+
     def _sample(self, X: Any, B: Any, weights: Array | None) -> Reservoir | None:
         wanted = needs_counts(self.decision) and self._targets.kind == "multilabel"
         if not wanted or not self.reservoir_size:
@@ -258,7 +259,7 @@ class MomentClassifier(LabelClassifier):
                 continue
             X, B = rows.X[held], rows.B[held]
             weights = None if rows.weights is None else rows.weights[held]
-            form: Any = self.moments_.form
+            form = self.moments_.form
             rest = self.moments_ - Moments.from_data(X, B, weights, form=form)
             if not rest.n > 0:
                 continue
@@ -275,6 +276,15 @@ class MomentClassifier(LabelClassifier):
         return float(np.clip(np.mean(gap / spread.spread), 0.01, STEEPEST))
 
 
+def active_labels(moments: Moments) -> tuple[Array, Array]:
+    """Return the labels that vary, and the constant score that each label has if it does not."""
+    counts = moments.labels.counts
+    return (
+        np.flatnonzero((counts > 0) & (counts < moments.n)),
+        np.where(counts > 0, 1.0, -1.0),
+    )
+
+
 def learn_active_labels(
     moments: Moments, learn: Callable[[Moments], tuple[Any, LinearScores]]
 ) -> tuple[Any, LinearScores, Array]:
@@ -283,9 +293,7 @@ def learn_active_labels(
     Returns what ``learn`` returned, with the scores widened to all labels, and the labels that
     vary.
     """
-    counts, n = moments.labels.counts, moments.n
-    active = np.flatnonzero((counts > 0) & (counts < n))
-    constants = np.where(counts > 0, 1.0, -1.0)
+    active, constants = active_labels(moments)
     if len(active) == moments.n_labels:
         return *learn(moments), active
     details, scores = learn(moments.select_labels(active))

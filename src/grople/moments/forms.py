@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,6 @@ from grople.moments.view import FeatureView
 __all__ = ["ExplicitMoments", "ImplicitMoments", "Moments"]
 
 Array = NDArray[Any]
-Form = Literal["auto", "explicit", "implicit"]
 
 #: Bytes that the explicit matrices may take before the implicit form is chosen.
 MEMORY_BUDGET = 2 * 2**30
@@ -65,7 +64,7 @@ class Moments(ABC):
         B: Any,
         sample_weight: Array | None = None,
         *,
-        form: Form = "auto",
+        form: str = "auto",
         memory_budget: int = MEMORY_BUDGET,
     ) -> Moments:
         """Compute the moments of rows.

@@ -1,0 +1,322 @@
+"""GroPLECV: hyper-parameters by cross-validation, for little more than one pass over the data.
+
+The moments of a training part are those of all rows minus those of the held-out fold. Within a
+fold every setting shares the moments, settings with the same embedding share one mapping problem
+(its spectrum solves all α and γ), and each β starts from its neighbour's solution.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+
+from grople import metrics
+from grople.base import unchanged_on_error
+from grople.decision import METRIC_RULES, ScoreCounts, fit_decision
+from grople.estimator import GroPLE
+from grople.fingerprints import row_fingerprints
+from grople.folds import MultilabelStratifiedKFold
+from grople.linear import LinearScores, as_rows
+from grople.mapping import MappingProblem
+from grople.moments import Moments
+from grople.parameters import Anything, Choice, Number, Parameter
+from grople.reservoir import fold_of
+from grople.ridge import choose_ridge
+from grople.streaming import active_labels
+
+__all__ = ["GroPLECV"]
+
+Array = NDArray[Any]
+Setting = dict[str, Any]
+
+#: Parameters that take several values to choose from, outermost loop first.
+SEARCHED = ("n_groups", "n_components", "lambda_2", "gamma", "alpha", "beta")
+#: Scores of held-out rows kept at a time; of larger folds a sample of rows is scored.
+MOST_SCORES = 1 << 25
+
+
+class GroPLECV(GroPLE):
+    """GroPLE with hyper-parameters chosen by cross-validation.
+
+    Takes the parameters of :class:`GroPLE`; ``alpha``, ``beta``, ``gamma``, ``lambda_2``,
+    ``n_groups`` and ``n_components`` also take a sequence of values to choose from.
+
+    Parameters
+    ----------
+    n_components, n_groups, lambda_1, lambda_2, alpha, beta, gamma : number or sequence
+        As in :class:`GroPLE`; all but ``lambda_1`` may be sequences.
+    scoring : {"accuracy", "example_f1", "macro_f1", "micro_f1"}, default="example_f1"
+        The measure to maximise.
+    cv : int or splitter, default=5
+        Folds; a number gives multi-label stratified folds.
+    search_tol : float, default=1e-3
+        Tolerance of the mapping while searching (``tol`` for the final fit).
+    grouping, correlation, init, feature_weight, group_components, fit_intercept, scale, \
+decision, reservoir_size, row_check, form, tol, max_iter, random_state
+        As in :class:`GroPLE`. A ``decision`` that maximises a measure is fitted on one half of
+        each held-out fold and scored on the other, both ways.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The setting chosen.
+    best_score_ : float
+        Its mean score over the folds.
+    cv_results_ : dict of arrays
+        Every setting with its scores, in the layout of ``GridSearchCV``.
+
+    Examples
+    --------
+    >>> from grople import GroPLECV
+    >>> from grople.datasets import load
+    >>> data = load("debtags-mini")
+    >>> model = GroPLECV(alpha=[0.0, 1.0], gamma=[1.0, 10.0], cv=3, random_state=0)
+    >>> sorted(model.fit(data.X[:1000], data.Y[:1000]).best_params_)
+    ['alpha', 'beta', 'gamma', 'lambda_2', 'n_components', 'n_groups']
+    """
+
+    _parameters: ClassVar[dict[str, Parameter]] = (
+        GroPLE._parameters
+        | dict.fromkeys(SEARCHED, Anything())
+        | {"scoring": Choice(METRIC_RULES), "cv": Anything(), "search_tol": Number()}
+    )
+
+    def __init__(
+        self,
+        n_components: Any = 100,
+        n_groups: Any = 10,
+        lambda_1: float = 1e-3,
+        lambda_2: Any = 1.0,
+        alpha: Any = (0.0, 0.1, 1.0, 10.0),
+        beta: Any = (0.0, 0.1, 1.0),
+        gamma: Any = "auto",
+        *,
+        scoring: str = "example_f1",
+        cv: Any = 5,
+        search_tol: float = 1e-3,
+        grouping: Any = "spectral",
+        correlation: str | None = "laplacian",
+        init: str = "spectral",
+        feature_weight: float = 0.0,
+        group_components: int = 0,
+        fit_intercept: bool = True,
+        scale: bool = False,
+        decision: str | float = "example_f1",
+        reservoir_size: int = 20_000,
+        row_check: bool = False,
+        form: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components, n_groups, lambda_1, lambda_2, alpha, beta, gamma,
+            grouping=grouping, correlation=correlation, init=init, feature_weight=feature_weight,
+            group_components=group_components, fit_intercept=fit_intercept, scale=scale,
+            decision=decision, reservoir_size=reservoir_size, row_check=row_check, form=form,
+            tol=tol, max_iter=max_iter, random_state=random_state,
+        )  # fmt: skip
+        self.scoring = scoring
+        self.cv = cv
+        self.search_tol = search_tol
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the hyper-parameters by cross-validation, then learn from all rows.
+
+        Parameters
+        ----------
+        X : array, sparse array or DataFrame of shape (n_rows, n_features)
+            Features.
+        y : array, sparse array or DataFrame of shape (n_rows, n_labels), or (n_rows,)
+            Labels as zeros and ones, or classes.
+        sample_weight : array of shape (n_rows,), optional
+            Non-negative weights; they weigh in learning and in the scores.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("best_params_", None)
+        self._check_parameters()
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        X, B, weights = self._begin(X, y, sample_weight)
+        self._search(X, B, weights, context)
+        self._solve(context)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _chosen(self, name: str) -> Any:
+        if name in SEARCHED:
+            if not hasattr(self, "best_params_"):
+                raise ValueError("GroPLECV chooses its parameters in fit: call fit first")
+            return self.best_params_[name]
+        return getattr(self, name)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if hasattr(self, "best_params_"):
+            return
+        for name in SEARCHED:
+            for value in _values(getattr(self, name)):
+                wanted = GroPLE._parameters[name].complaint(value)
+                if wanted is not None:
+                    raise ValueError(f"GroPLECV: each {name} must be {wanted}; got {value!r}")
+
+    def _search(self, X: Any, B: Any, weights: Array | None, context: CallbackContext) -> None:
+        settings = [
+            dict(zip(SEARCHED, values, strict=True))
+            for values in itertools.product(*(_values(getattr(self, n)) for n in SEARCHED))
+        ]
+        folds = list(self._folds(X, B))
+        scores = np.full((len(settings), len(folds)), np.nan)
+        seconds = np.zeros((len(settings), len(folds)))
+        X = as_rows(X)
+        for f, held in enumerate(folds):
+            step = context.subcontext(f"fold {f + 1} of {len(folds)}")
+            step.call_on_fit_task_begin(estimator=self)
+            part = None if weights is None else weights[held]
+            form = self.moments_.form
+            rest = self.moments_ - Moments.from_data(X[held], B[held], part, form=form)
+            judge = _Judge(self, X, B, weights, held)
+            started = time.perf_counter()
+            for s, model in self._solutions(rest, settings):
+                scores[s, f] = judge.score(model)
+                now = time.perf_counter()
+                seconds[s, f], started = now - started, now
+            step.call_on_fit_task_end(estimator=self)
+        self._record(settings, scores, seconds)
+
+    def _folds(self, X: Any, B: Any) -> Iterator[Array]:
+        if isinstance(self.cv, int) and self._targets.kind == "multilabel":
+            seed = self.random_state if isinstance(self.random_state, int) else 0
+            splitter: Any = MultilabelStratifiedKFold(self.cv, random_state=seed)
+        else:
+            classes = B.toarray().argmax(axis=1) if B.shape[1] > 1 else B.toarray().ravel()
+            splitter = check_cv(self.cv, classes, classifier=self._targets.kind != "multilabel")
+            if self._targets.kind != "multilabel":
+                B = classes
+        for _, held in splitter.split(X, B):
+            yield held
+
+    def _solutions(
+        self, moments: Moments, settings: Sequence[Setting]
+    ) -> Iterator[tuple[int, LinearScores]]:
+        """Solve every setting on the moments of one training part, sharing what can be shared."""
+        active, constants = active_labels(moments)
+        moments = moments.select_labels(active)
+        groups: dict[Any, Any] = {}
+        problems: dict[Any, MappingProblem] = {}
+        ridges: dict[Any, float] = {}
+        numbered = sorted(enumerate(settings), key=lambda pair: -pair[1]["beta"])
+        starts: dict[Any, Array] = {}
+        for s, setting in numbered:
+            K, d, lambda_2 = (setting[name] for name in SEARCHED[:3])
+            if K not in groups:
+                groups[K] = self._groups(moments, n_groups=K)
+            if (K, d, lambda_2) not in problems:
+                embedding = self._embedding(
+                    moments, groups[K], n_components=d, lambda_2=lambda_2, gamma=setting["gamma"]
+                )
+                problems[K, d, lambda_2] = MappingProblem(
+                    moments, embedding, self.correlation, self.fit_intercept, self.scale
+                )
+            problem = problems[K, d, lambda_2]
+            gamma = setting["gamma"]
+            if gamma == "auto":
+                if (K, d, lambda_2) not in ridges:
+                    ridges[K, d, lambda_2] = choose_ridge(problem)
+                gamma = ridges[K, d, lambda_2]
+            line = (K, d, lambda_2, gamma, setting["alpha"])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                mapping = problem.solve(
+                    setting["alpha"], setting["beta"], gamma,
+                    start=starts.get(line), tol=self.search_tol, max_iter=10 * self.max_iter,
+                )  # fmt: skip
+            starts[line] = mapping.viewed
+            scores = LinearScores(mapping.Z, mapping.intercept, problem.embedding.V)
+            yield s, scores.expanded(active, constants)
+
+    def _record(self, settings: list[Setting], scores: Array, seconds: Array) -> None:
+        mean = scores.mean(axis=1)
+        results: dict[str, Any] = {
+            f"param_{name}": np.array([s[name] for s in settings], dtype=object)
+            for name in SEARCHED
+        }
+        results["params"] = settings
+        for f in range(scores.shape[1]):
+            results[f"split{f}_test_score"] = scores[:, f]
+        results["mean_test_score"] = mean
+        results["std_test_score"] = scores.std(axis=1)
+        results["rank_test_score"] = rankdata(-mean, method="min").astype(int)
+        results["mean_fit_time"] = seconds.mean(axis=1)
+        best = int(np.argmax(mean))
+        self.cv_results_ = results
+        self.best_index_ = best
+        self.best_params_ = settings[best]
+        self.best_score_ = float(mean[best])
+
+
+class _Judge:
+    """Scores models on the held-out rows of one fold, deciding without sight of what it scores."""
+
+    def __init__(self, owner: GroPLECV, X: Any, B: Any, weights: Array | None, held: Array) -> None:
+        keys = row_fingerprints(X[held])
+        most = max(1, MOST_SCORES // max(B.shape[1], 1))
+        if len(held) > most:
+            chosen = np.sort(np.argsort(keys)[:most])
+            held, keys = held[chosen], keys[chosen]
+        self.X, self.B = X[held], sp.csr_array(B[held])
+        self.weights = None if weights is None else weights[held]
+        self.halves = fold_of(keys, 2)
+        self.owner = owner
+        self.measure = getattr(metrics, owner.scoring)
+
+    def score(self, model: LinearScores) -> float:
+        scores = model(self.X)
+        targets, rule = self.owner._targets, self.owner.decision
+        if targets.kind != "multilabel":
+            truth = self.B.toarray()
+            hit = (
+                (scores[:, 0] > 0) == truth[:, 0]
+                if targets.kind == "binary"
+                else scores.argmax(axis=1) == truth.argmax(axis=1)
+            )
+            return float(np.average(hit, weights=self.weights))
+        if rule not in METRIC_RULES:
+            predicted = fit_decision(rule, None).labels(scores)
+        else:
+            predicted = self._decided(scores, rule)
+        return float(self.measure(self.B, predicted, zero_division=0.0, sample_weight=self.weights))
+
+    def _decided(self, scores: Array, rule: Any) -> Any:
+        parts, rows = [], []
+        for half in (0, 1):
+            fit, use = np.flatnonzero(self.halves != half), np.flatnonzero(self.halves == half)
+            weights = None if self.weights is None else self.weights[fit]
+            block = (scores[fit], self.B[fit], weights)
+            counts = ScoreCounts.from_scores([block], scores.shape[1]) if len(fit) else None
+            if len(use):
+                parts.append(fit_decision(rule, counts).labels(scores[use]))
+                rows.append(use)
+        return sp.vstack(parts, format="csr")[np.argsort(np.concatenate(rows))]
+
+
+def _values(parameter: Any) -> list[Any]:
+    if isinstance(parameter, str) or not isinstance(parameter, Sequence | np.ndarray):
+        return [parameter]
+    return list(parameter)
