@@ -1,0 +1,267 @@
+"""The features as a ridge regression on moments sees them, and its solutions.
+
+Three kinds of intercept behind one interface, X̃ the features that are regressed on:
+
+- ``True``: X̃ is X with its mean removed, so that the intercept carries no penalty;
+- ``"penalised"``: X̃ = [X 1], the intercept is penalised like a weight (the published choice);
+- ``False``: X̃ = X, no intercept.
+
+Labels are Y = 2B − 1 with means ȳ, Yc = Y − 1ȳᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from grople.linear import LinearScores
+from grople.moments import ExplicitMoments, FeatureView, ImplicitMoments, Moments
+from grople.optim import Spectrum, by_diagonal, conjugate_gradient, largest_eigenvalue
+from grople.ridge import choose_ridge
+
+__all__ = ["Design", "with_constant"]
+
+Array = NDArray[Any]
+
+#: Cholesky factors that cost as much as one eigendecomposition.
+FACTORS_PER_SPECTRUM = 12
+
+
+def with_constant(moments: Moments) -> Moments:
+    """Return the moments of the features with a further one that is always 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moments = Moments.from_data(np.array([[2.0], [3.0]]), np.array([[1], [0]]))
+    >>> with_constant(moments).gram_matrix().tolist()
+    [[13.0, 5.0], [5.0, 2.0]]
+    """
+    n, sums = float(moments.n), moments.feature_sum
+    if isinstance(moments, ExplicitMoments):
+        return replace(
+            moments,
+            feature_sum=np.append(sums, n),
+            feature_squares=np.append(moments.feature_squares, n),
+            xtx=np.block([[moments.xtx, sums[:, None]], [sums[None, :], np.full((1, 1), n)]]),
+            xtb=np.vstack([moments.xtb, moments.labels.counts]),
+        )
+    assert isinstance(moments, ImplicitMoments)
+    ones = np.ones((moments.rows.shape[0], 1))
+    rows = sp.hstack([moments.rows, ones], format="csr")
+    return Moments.from_data(rows, moments.marks, moments.weights, form="implicit")
+
+
+@dataclass(frozen=True)
+class Design:
+    """X̃ᵀX̃ and X̃ᵀY, what ridge regressions on them share, and the way back to raw features.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of labels that all vary.
+    fit_intercept : bool or "penalised"
+        The kind of intercept.
+    scale : bool
+        Whether features are divided by their standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, B = np.array([[0.0], [1.0], [2.0]]), np.array([[0], [0], [1]])
+    >>> design = Design(Moments.from_data(X, B))
+    >>> ((_, Z),) = design.solutions(design.cross(np.eye(1)), [1.0])
+    >>> design.scores(Z)(X).round(3).tolist()
+    [[-1.0], [-0.333], [0.333]]
+    """
+
+    moments: Moments
+    fit_intercept: bool | str = True
+    scale: bool = False
+
+    @cached_property
+    def view(self) -> FeatureView:
+        """X̃."""
+        seen = with_constant(self.moments) if self.penalised else self.moments
+        return seen.view(centre=self.centred, scale=self.scale)
+
+    @property
+    def centred(self) -> bool:
+        """Whether X̃ has mean zero."""
+        return bool(self.fit_intercept) and not self.penalised
+
+    @property
+    def penalised(self) -> bool:
+        """Whether X̃ has a constant column."""
+        return self.fit_intercept == "penalised"
+
+    def without_constant(self) -> Design:
+        """Return this design without its constant column, if it has one."""
+        return replace(self, fit_intercept=False) if self.penalised else self
+
+    @cached_property
+    def gram_matrix(self) -> Array | None:
+        """X̃ᵀX̃, or None in the implicit form."""
+        return self.view.gram_matrix()
+
+    @cached_property
+    def gram_spectrum(self) -> Spectrum:
+        """The eigendecomposition of X̃ᵀX̃ (explicit form)."""
+        assert self.gram_matrix is not None
+        return Spectrum.of(self.gram_matrix)
+
+    @cached_property
+    def curvature(self) -> float:
+        """The largest eigenvalue of X̃ᵀX̃."""
+        if self.gram_matrix is not None:
+            return float(self.gram_spectrum.values[-1])
+        return largest_eigenvalue(self.gram, len(self.sums))
+
+    @cached_property
+    def sums(self) -> Array:
+        """X̃ᵀ1."""
+        view = self.view
+        return (view.moments.feature_sum - view.moments.n * view.mean) * view.scale
+
+    @cached_property
+    def label_means(self) -> Array:
+        """Return ȳ."""
+        return self.moments.labels.sums / self.moments.n
+
+    def gram(self, Z: Array) -> Array:
+        """Return X̃ᵀX̃ Z."""
+        return self.view.gram(Z) if self.gram_matrix is None else self.gram_matrix @ Z
+
+    def cross(self, W: Array) -> Array:
+        """Return X̃ᵀYc W."""
+        product = self.view.target(W)
+        if not self.centred:
+            product -= np.multiply.outer(self.sums, self.label_means @ W)
+        return product
+
+    def label_gram(self) -> Array:
+        """Return YcᵀYc."""
+        sums = self.moments.labels.sums
+        return self.moments.labels.signed_gram() - np.multiply.outer(sums, self.label_means)
+
+    def solve(
+        self, right: Array, shifts: Array, *, start: Array | None = None, max_iter: int = 1000
+    ) -> Array:
+        """Solve ``(X̃ᵀX̃ + shift_j I) z_j = right_j`` for every column j.
+
+        ``start`` and ``max_iter`` concern the implicit form, which goes there by conjugate
+        gradients.
+        """
+        if self.gram_matrix is None:
+            nearby = by_diagonal(self.view.gram_diagonal(), shifts)
+            return conjugate_gradient(
+                self.view.gram, right, shifts, start=start, precondition=nearby, max_iter=max_iter
+            )
+        return self.gram_spectrum.solve(right, shifts)
+
+    def solutions(self, right: Array, ridges: Iterable[float]) -> Iterator[tuple[float, Array]]:
+        """Yield each ridge weight λ with ``(X̃ᵀX̃ + λI)^{-1} right``.
+
+        Many weights share one eigendecomposition; for a few a Cholesky factor each is cheaper.
+        """
+        ridges = list(ridges)
+        few = len(ridges) < FACTORS_PER_SPECTRUM and "gram_spectrum" not in self.__dict__
+        Z = None
+        for ridge in ridges:
+            if few and self.gram_matrix is not None and ridge > 0:
+                Z = self._solve_by_factor(right, ridge)
+            else:
+                Z = self.solve(right, np.full(right.shape[1], float(ridge)), start=Z)
+            yield ridge, Z
+
+    def _solve_by_factor(self, right: Array, ridge: float) -> Array:
+        assert self.gram_matrix is not None
+        shifted = self.gram_matrix.copy()
+        shifted[np.diag_indices_from(shifted)] += ridge
+        try:
+            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:  # a weight lost in rounding: take the minimum-norm solution
+            return self.solve(right, np.full(right.shape[1], ridge))
+        return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+    def best_ridge(self) -> float:
+        """Return the ridge weight for all labels together by generalised cross-validation."""
+        return choose_ridge(_AllLabels(self))  # type: ignore[arg-type]
+
+    def scores(self, Z: Array, V: Array | None = None, offset: Array | None = None) -> LinearScores:
+        """Return the scores of the map Z from X̃ to points of mean zero, in raw features.
+
+        Parameters
+        ----------
+        Z : ndarray
+            The map, a row a column of X̃.
+        V : ndarray, optional
+            From points to labels; the identity where None.
+        offset : ndarray, optional
+            What all rows score besides; ȳ where None.
+        """
+        Z = self.view.in_raw_units(Z)
+        Z, b = (Z[:-1], Z[-1]) if self.penalised else (Z, -self.view.mean @ Z)
+        return LinearScores(Z, b, V, self.label_means if offset is None else offset)
+
+
+@dataclass(frozen=True)
+class _EachLabel:
+    """The embedding that leaves labels as they are."""
+
+    V: Array
+
+    @property
+    def n_components(self) -> int:
+        return len(self.V)
+
+
+@dataclass(frozen=True)
+class _AllLabels:
+    """The regression of every label on X̃, as the choice of a ridge weight sees it."""
+
+    design: Design
+
+    @property
+    def moments(self) -> Moments:
+        return self.design.view.moments
+
+    @property
+    def view(self) -> FeatureView:
+        return self.design.view
+
+    @property
+    def fit_intercept(self) -> bool:
+        # A penalised intercept is a column of X̃ and counted there.
+        return self.design.centred
+
+    @cached_property
+    def embedding(self) -> _EachLabel:
+        return _EachLabel(np.eye(self.moments.n_labels))
+
+    @cached_property
+    def target(self) -> Array:
+        return self.design.cross(self.embedding.V)
+
+    @cached_property
+    def point_gram(self) -> Array:
+        return self.design.label_gram()
+
+    @property
+    def gram_matrix(self) -> Array | None:
+        return self.design.gram_matrix
+
+    @property
+    def gram_spectrum(self) -> Spectrum:
+        return self.design.gram_spectrum
+
+    @property
+    def curvature(self) -> float:
+        return self.design.curvature

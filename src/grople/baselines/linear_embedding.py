@@ -1,0 +1,211 @@
+"""What PLST, CPLST and FaIE share: a code of the labels, a ridge regression onto it, a decoder.
+
+Each method is a function that yields its scores for several weights from one design, and the
+scores of fewer dimensions are the leading part of those of more. So a single fit and a search of
+a grid are the same code, and what settings have in common is decomposed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackContext
+
+from grople.baselines.design import Design
+from grople.baselines.settings import published_setting
+from grople.embedding import automatic_components
+from grople.linear import LinearScores
+from grople.moments import LabelMoments, Moments
+from grople.parameters import Flag, Number, Parameter, Portion
+from grople.streaming import MomentClassifier, learn_active_labels
+
+__all__ = ["EmbeddingModel", "LinearEmbedding", "Path", "Size", "active_path", "embedding_path"]
+
+Array = NDArray[Any]
+#: Latent dimensions: a number, a share of the labels, or ``"auto"``.
+Size = int | float | str
+#: Settings (parameters of an estimator) with the scores they lead to.
+Path = Iterator[tuple[dict[str, Any], LinearScores]]
+
+
+def embedding_size(size: Size, labels: LabelMoments) -> int:
+    """Return the number of latent dimensions that a size means for these labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = LabelMoments.from_labels(np.eye(10))
+    >>> [embedding_size(size, labels) for size in (3, 0.25, 100)]
+    [3, 3, 10]
+    """
+    if isinstance(size, str):
+        return automatic_components(labels)
+    if isinstance(size, float | np.floating):
+        size = math.ceil(size * labels.n_labels - 1e-9)  # 0.7 · 10 is 7, whatever its last bit
+    return max(1, min(int(size), labels.n_labels))
+
+
+def active_path(moments: Moments, solve: Callable[[Moments], Path]) -> Path:
+    """Yield what ``solve`` yields for the labels that vary, as scores of all labels.
+
+    Labels that never or always occur have constant scores, as in a fit.
+    """
+    counts, n = moments.labels.counts, moments.n
+    active = np.flatnonzero((counts > 0) & (counts < n))
+    if not len(active):
+        raise ValueError("no label varies over these rows: there is nothing to search")
+    whole = len(active) == moments.n_labels
+    constants = np.where(counts > 0, 1.0, -1.0)
+    for setting, scores in solve(moments if whole else moments.select_labels(active)):
+        yield setting, scores if whole else scores.expanded(active, constants)
+
+
+def embedding_path(
+    moments: Moments,
+    sizes: Sequence[Size],
+    fit_intercept: bool | str,
+    scale: bool,
+    method: Callable[[Design, int], Path],
+) -> Path:
+    """Yield the scores of a method for each of its weights and each size."""
+
+    def solve(active: Moments) -> Path:
+        numbers = [embedding_size(size, active.labels) for size in sizes]
+        for weights, scores in method(Design(active, fit_intercept, scale), max(numbers)):
+            for size, number in zip(sizes, numbers, strict=True):
+                yield {"n_components": size} | weights, _leading(scores, number)
+
+    yield from active_path(moments, solve)
+
+
+def _leading(scores: LinearScores, size: int) -> LinearScores:
+    assert scores.V is not None
+    return LinearScores(scores.Z[:, :size], scores.b[:size], scores.V[:size], scores.offset)
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    """Scores, and the ridge weight that they were learnt with."""
+
+    scores: LinearScores
+    ridge: float
+
+
+class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier):
+    """Base of the label embeddings that end in a ridge regression."""
+
+    _shared_parameters: ClassVar[dict[str, Parameter]] = MomentClassifier._shared_parameters | {
+        "n_components": Portion(words=("auto",)),
+        "ridge": Number(words=("auto",)),
+        "fit_intercept": Flag(words=("penalised",)),
+    }
+    #: Parameters by data set that lead to the published numbers.
+    _published: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def __init__(
+        self,
+        n_components: Size = 100,
+        ridge: float | str = "auto",
+        *,
+        fit_intercept: bool | str = True,
+        scale: bool = False,
+        decision: str | float = "example_f1",
+        reservoir_size: int = 20_000,
+        row_check: bool = False,
+        form: str = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.decision = decision
+        self.reservoir_size = reservoir_size
+        self.row_check = row_check
+        self.form = form
+
+    @classmethod
+    def published(cls, name: str, **parameters: Any) -> Self:
+        """Return the setting behind the published table for a data set.
+
+        The intercept is penalised and a label is given where its score is above zero.
+
+        Parameters
+        ----------
+        name : str
+            One of the paper's data sets (a suffix as in ``"genbase-authors"`` is fine).
+        **parameters
+            Parameters to set otherwise.
+
+        Examples
+        --------
+        >>> from grople.baselines import PLST
+        >>> PLST.published("medical")
+        PLST(decision='sign', fit_intercept='penalised', n_components=0.7, ridge=1.0)
+        """
+        reference = {"fit_intercept": "penalised", "decision": "sign"}
+        return cls(**(reference | published_setting(cls._published, name) | parameters))
+
+    def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
+        """Return the scores for labels that all vary."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Array:
+        """Return the rows as points of the latent space, shape (n_rows, d).
+
+        Parameters
+        ----------
+        X : array, sparse array or DataFrame of shape (n_rows, n_features)
+            Features.
+        """
+        X = self._validate_rows(X)
+        return self._model().scores.points(X)
+
+    @property
+    def components_(self) -> Array:
+        """The decoder from points to labels, shape (d, n_labels)."""
+        return self._model().scores.V
+
+    @property
+    def mapping_(self) -> Array:
+        """The map from features to points, shape (n_features, d)."""
+        return self._model().scores.Z
+
+    @property
+    def ridge_(self) -> float:
+        """The λ used."""
+        return self._model().ridge
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._model().scores.b)
+
+    def _learn(
+        self,
+        moments: Moments,
+        reference: EmbeddingModel | None = None,
+        context: CallbackContext | None = None,
+    ) -> EmbeddingModel:
+        def embed(active: Moments) -> tuple[float, LinearScores]:
+            if active.n_labels == 0:
+                return 0.0, _no_scores(active)
+            design = Design(active, self.fit_intercept, self.scale)
+            if not isinstance(self.ridge, str):
+                ridge = float(self.ridge)
+            else:
+                ridge = design.best_ridge() if reference is None else reference.ridge
+            return ridge, self._embed(
+                design, embedding_size(self.n_components, active.labels), ridge
+            )
+
+        ridge, scores, _ = learn_active_labels(moments, embed)
+        return EmbeddingModel(scores, ridge)
+
+
+def _no_scores(moments: Moments) -> LinearScores:
+    return LinearScores(np.zeros((moments.n_features, 0)), np.zeros(0), np.zeros((0, 0)))

@@ -1,0 +1,158 @@
+"""PLST: principal label space transformation (Tai and Lin, 2012).
+
+    min_E  ‖Yc − Yc E Eᵀ‖²,   EᵀE = I          E: the d leading eigenvectors of YcᵀYc
+    min_Z  ‖X̃ Z − Yc E‖² + λ ‖Z‖²              scores  x̃ Z Eᵀ + ȳ
+
+Y is ±1, Yc = Y − 1ȳᵀ, and X̃ the features with their intercept. Only YᵀY, X̃ᵀX̃ and X̃ᵀY are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grople.baselines.design import Design
+from grople.baselines.linear_embedding import LinearEmbedding, Path, Size, embedding_path
+from grople.linear import LinearScores
+from grople.moments import LabelMoments, Moments
+from grople.optim import top_eigenvectors
+
+__all__ = ["PLST", "plst_path", "principal_axes"]
+
+Array = NDArray[Any]
+
+
+def principal_axes(labels: LabelMoments, size: int) -> Array:
+    """Return the leading eigenvectors of YcᵀYc as columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = LabelMoments.from_labels(np.array([[1, 1, 0], [0, 0, 0], [1, 1, 1], [0, 0, 1]]))
+    >>> principal_axes(labels, 1).ravel().round(3) + 0.0
+    array([0.707, 0.707, 0.   ])
+    """
+    means = labels.sums / labels.n
+
+    def centred(W: Array) -> Array:
+        return labels.signed_product(W) - np.multiply.outer(labels.sums, means @ W)
+
+    return top_eigenvectors(centred, labels.n_labels, size)[1]
+
+
+def plst(design: Design, size: int, ridges: Sequence[float]) -> Path:
+    """Yield the scores for each ridge weight."""
+    axes = principal_axes(design.moments.labels, size)
+    for ridge, Z in design.solutions(design.cross(axes), ridges):
+        yield {"ridge": ridge}, design.scores(Z, axes.T)
+
+
+def plst_path(
+    moments: Moments,
+    sizes: Sequence[Size],
+    ridges: Sequence[float],
+    *,
+    fit_intercept: bool | str = True,
+    scale: bool = False,
+) -> Path:
+    """Yield settings of :class:`PLST` with their scores, from one set of moments.
+
+    The axes of the labels are found once, those of fewer dimensions being the first of more; the
+    ridge weights share the products with the features and, if they are many, one
+    eigendecomposition of XᵀX.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of the training rows.
+    sizes : sequence
+        Values of ``n_components``.
+    ridges : sequence of float
+        Values of ``ridge``.
+    fit_intercept, scale
+        As in :class:`PLST`.
+
+    Yields
+    ------
+    setting : dict
+        ``n_components`` and ``ridge``.
+    scores : LinearScores
+        What ``PLST(**setting)`` scores.
+
+    Examples
+    --------
+    >>> from grople.datasets import load
+    >>> data = load("debtags-mini")
+    >>> moments = Moments.from_data(data.X, data.Y)
+    >>> [setting for setting, scores in plst_path(moments, [0.1, 0.2], [1.0])]
+    [{'n_components': 0.1, 'ridge': 1.0}, {'n_components': 0.2, 'ridge': 1.0}]
+    """
+    return embedding_path(
+        moments, sizes, fit_intercept, scale, lambda design, size: plst(design, size, ridges)
+    )
+
+
+class PLST(LinearEmbedding):
+    """Principal label space transformation: the label matrix by its principal axes.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=100
+        Latent dimensions (d), clipped to the number of labels; a float is a share of the labels,
+        rounded up; ``"auto"`` takes as many as hold 95 % of the spread of the labels.
+    ridge : float or "auto", default="auto"
+        Weight of the squared map (λ); ``"auto"`` by generalised cross-validation.
+    fit_intercept : bool or "penalised", default=True
+        Whether the regression has an intercept, without penalty. ``"penalised"`` is the published
+        choice, a constant feature that is penalised like the others.
+    scale : bool, default=False
+        Whether features are divided by their standard deviation (from moments, training rows only).
+    decision : "sign", float or measure, default="example_f1"
+        How scores become labels; see :class:`grople.GroPLE`.
+    reservoir_size : int, default=20000
+        Rows kept, at most, to fit such a decision on out-of-fold scores.
+    row_check : bool, default=False
+        Whether to keep a fingerprint of every row, so that ``forget`` refuses rows never added.
+    form : {"auto", "explicit", "implicit"}, default="auto"
+        Form of the moments: matrices, or (for many features) the sparse rows themselves.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (d, n_labels)
+        Eᵀ, the axes.
+    mapping_ : ndarray of shape (n_features, d)
+        Z, the map from features to points.
+    ridge_ : float
+        The λ used.
+    coef_, intercept_ : ndarray
+        The scores as a linear function of the features.
+    moments_ : Moments
+        What the model was learnt from.
+    classes_, label_names_in_, n_features_in_, feature_names_in_
+        As in scikit-learn; ``label_names_in_`` are the column names of a DataFrame of labels.
+
+    Examples
+    --------
+    >>> from grople.baselines import PLST
+    >>> from grople.datasets import load
+    >>> from grople.metrics import example_f1
+    >>> data = load("debtags-mini")
+    >>> model = PLST(decision="sign").fit(data.X[:3000], data.Y[:3000])
+    >>> example_f1(data.Y[3000:], model.predict(data.X[3000:])) > 0.4
+    True
+    """
+
+    _published: ClassVar[dict[str, dict[str, Any]]] = {
+        "genbase": {"n_components": 0.8, "ridge": 1e-4},
+        "medical": {"n_components": 0.7, "ridge": 1.0},
+        "CAL500": {"n_components": 0.8, "ridge": 1e-4},
+        "corel5k": {"n_components": 0.5, "ridge": 1e-4},
+        "rcv1subset1": {"n_components": 0.7, "ridge": 1.0},
+    }
+
+    def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
+        ((_, scores),) = plst(design, size, [ridge])
+        return scores
