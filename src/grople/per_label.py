@@ -33,11 +33,19 @@ def varying_labels(B: Any) -> tuple[NDArray[np.intp], Array]:
 
 
 def ready_rows(X: Any) -> Any:
-    """Return X as LIBSVM and LIBLINEAR take it (float64, row by row), copied only if it is not."""
+    """Return X as LIBSVM and LIBLINEAR take it, copied only as far as it is not so already.
+
+    That is float64, row by row, with 32-bit indices.
+    """
     if not sp.issparse(X):
         return np.ascontiguousarray(X, dtype=np.float64)
     X = sp.csr_array(X)
-    return X if X.dtype == np.float64 else X.astype(np.float64)
+    if X.dtype != np.float64:
+        X = X.astype(np.float64)
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = sp.csr_array((X.data, *narrow), shape=X.shape)
+    return X
 
 
 def itself(model: Any) -> Any:
