@@ -72,12 +72,12 @@ class Portion:
 
     def complaint(self, value: Any) -> str | None:
         """Return what the value should have been, or None if it is fine."""
+        whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+        share = isinstance(value, Real) and not isinstance(value, Integral)
         if isinstance(value, str):
             fine = value in self.words
-        elif isinstance(value, Integral):
-            fine = not isinstance(value, bool | np.bool_) and value >= 1
         else:
-            fine = isinstance(value, Real) and 0 < value <= 1
+            fine = (whole and value >= 1) or (share and 0 < value <= 1)
         if fine:
             return None
         words = "".join(f", or {word!r}" for word in self.words)

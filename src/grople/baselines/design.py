@@ -21,12 +21,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.embedding import Embedding
 from grople.linear import LinearScores
+from grople.mapping import MappingProblem
 from grople.moments import ExplicitMoments, FeatureView, ImplicitMoments, Moments
-from grople.optim import Spectrum, by_diagonal, conjugate_gradient, largest_eigenvalue
+from grople.optim import Spectrum, by_diagonal, conjugate_gradient
 from grople.ridge import choose_ridge
 
-__all__ = ["Design", "with_constant"]
+__all__ = ["Design", "label_problem", "with_constant"]
 
 Array = NDArray[Any]
 
@@ -59,6 +61,15 @@ def with_constant(moments: Moments) -> Moments:
     return Moments.from_data(rows, moments.marks, moments.weights, form="implicit")
 
 
+def label_problem(
+    moments: Moments, correlation: str | None, fit_intercept: bool, scale: bool
+) -> MappingProblem:
+    """Return the mapping problem whose targets are the labels themselves."""
+    every = np.eye(moments.n_labels)
+    labels = Embedding(every, every, np.zeros(1), 0.0, 0, True)
+    return MappingProblem(moments, labels, correlation, fit_intercept, scale)
+
+
 @dataclass(frozen=True)
 class Design:
     """X̃ᵀX̃ and X̃ᵀY, what ridge regressions on them share, and the way back to raw features.
@@ -87,10 +98,15 @@ class Design:
     scale: bool = False
 
     @cached_property
+    def problem(self) -> MappingProblem:
+        """The regression of every label on X̃."""
+        seen = with_constant(self.moments) if self.penalised else self.moments
+        return label_problem(seen, None, self.centred, self.scale)
+
+    @property
     def view(self) -> FeatureView:
         """X̃."""
-        seen = with_constant(self.moments) if self.penalised else self.moments
-        return seen.view(centre=self.centred, scale=self.scale)
+        return self.problem.view
 
     @property
     def centred(self) -> bool:
@@ -106,23 +122,15 @@ class Design:
         """Return this design without its constant column, if it has one."""
         return replace(self, fit_intercept=False) if self.penalised else self
 
-    @cached_property
+    @property
     def gram_matrix(self) -> Array | None:
         """X̃ᵀX̃, or None in the implicit form."""
-        return self.view.gram_matrix()
+        return self.problem.gram_matrix
 
-    @cached_property
+    @property
     def gram_spectrum(self) -> Spectrum:
         """The eigendecomposition of X̃ᵀX̃ (explicit form)."""
-        assert self.gram_matrix is not None
-        return Spectrum.of(self.gram_matrix)
-
-    @cached_property
-    def curvature(self) -> float:
-        """The largest eigenvalue of X̃ᵀX̃."""
-        if self.gram_matrix is not None:
-            return float(self.gram_spectrum.values[-1])
-        return largest_eigenvalue(self.gram, len(self.sums))
+        return self.problem.gram_spectrum
 
     @cached_property
     def sums(self) -> Array:
@@ -172,7 +180,7 @@ class Design:
         Many weights share one eigendecomposition; for a few a Cholesky factor each is cheaper.
         """
         ridges = list(ridges)
-        few = len(ridges) < FACTORS_PER_SPECTRUM and "gram_spectrum" not in self.__dict__
+        few = len(ridges) < FACTORS_PER_SPECTRUM and "gram_spectrum" not in self.problem.__dict__
         Z = None
         for ridge in ridges:
             if few and self.gram_matrix is not None and ridge > 0:
@@ -193,7 +201,7 @@ class Design:
 
     def best_ridge(self) -> float:
         """Return the ridge weight for all labels together by generalised cross-validation."""
-        return choose_ridge(_AllLabels(self))  # type: ignore[arg-type]
+        return choose_ridge(self.problem)
 
     def scores(self, Z: Array, V: Array | None = None, offset: Array | None = None) -> LinearScores:
         """Return the scores of the map Z from X̃ to points of mean zero, in raw features.
@@ -210,58 +218,3 @@ class Design:
         Z = self.view.in_raw_units(Z)
         Z, b = (Z[:-1], Z[-1]) if self.penalised else (Z, -self.view.mean @ Z)
         return LinearScores(Z, b, V, self.label_means if offset is None else offset)
-
-
-@dataclass(frozen=True)
-class _EachLabel:
-    """The embedding that leaves labels as they are."""
-
-    V: Array
-
-    @property
-    def n_components(self) -> int:
-        return len(self.V)
-
-
-@dataclass(frozen=True)
-class _AllLabels:
-    """The regression of every label on X̃, as the choice of a ridge weight sees it."""
-
-    design: Design
-
-    @property
-    def moments(self) -> Moments:
-        return self.design.view.moments
-
-    @property
-    def view(self) -> FeatureView:
-        return self.design.view
-
-    @property
-    def fit_intercept(self) -> bool:
-        # A penalised intercept is a column of X̃ and counted there.
-        return self.design.centred
-
-    @cached_property
-    def embedding(self) -> _EachLabel:
-        return _EachLabel(np.eye(self.moments.n_labels))
-
-    @cached_property
-    def target(self) -> Array:
-        return self.design.cross(self.embedding.V)
-
-    @cached_property
-    def point_gram(self) -> Array:
-        return self.design.label_gram()
-
-    @property
-    def gram_matrix(self) -> Array | None:
-        return self.design.gram_matrix
-
-    @property
-    def gram_spectrum(self) -> Spectrum:
-        return self.design.gram_spectrum
-
-    @property
-    def curvature(self) -> float:
-        return self.design.curvature

@@ -23,9 +23,17 @@ from grople.embedding import automatic_components
 from grople.linear import LinearScores
 from grople.moments import LabelMoments, Moments
 from grople.parameters import Flag, Number, Parameter, Portion
-from grople.streaming import MomentClassifier, learn_active_labels
+from grople.streaming import MomentClassifier, active_labels, learn_active_labels
 
-__all__ = ["EmbeddingModel", "LinearEmbedding", "Path", "Size", "active_path", "embedding_path"]
+__all__ = [
+    "EmbeddingModel",
+    "LinearEmbedding",
+    "Path",
+    "Size",
+    "active_path",
+    "embedding_path",
+    "ridge_weight",
+]
 
 Array = NDArray[Any]
 #: Latent dimensions: a number, a share of the labels, or ``"auto"``.
@@ -56,12 +64,10 @@ def active_path(moments: Moments, solve: Callable[[Moments], Path]) -> Path:
 
     Labels that never or always occur have constant scores, as in a fit.
     """
-    counts, n = moments.labels.counts, moments.n
-    active = np.flatnonzero((counts > 0) & (counts < n))
+    active, constants = active_labels(moments)
     if not len(active):
         raise ValueError("no label varies over these rows: there is nothing to search")
     whole = len(active) == moments.n_labels
-    constants = np.where(counts > 0, 1.0, -1.0)
     for setting, scores in solve(moments if whole else moments.select_labels(active)):
         yield setting, scores if whole else scores.expanded(active, constants)
 
@@ -95,6 +101,13 @@ class EmbeddingModel:
 
     scores: LinearScores
     ridge: float
+
+
+def ridge_weight(design: Design, ridge: float | str, reference: EmbeddingModel | None) -> float:
+    """Return λ: as given, or chosen for these moments, or as chosen for the reference."""
+    if not isinstance(ridge, str):
+        return float(ridge)
+    return design.best_ridge() if reference is None else reference.ridge
 
 
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier):
@@ -195,10 +208,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
             if active.n_labels == 0:
                 return 0.0, _no_scores(active)
             design = Design(active, self.fit_intercept, self.scale)
-            if not isinstance(self.ridge, str):
-                ridge = float(self.ridge)
-            else:
-                ridge = design.best_ridge() if reference is None else reference.ridge
+            ridge = ridge_weight(design, self.ridge, reference)
             return ridge, self._embed(
                 design, embedding_size(self.n_components, active.labels), ridge
             )

@@ -13,14 +13,22 @@ from __future__ import annotations
 
 from grople.published.embedding import PublishedEmbedding, drop_dead, published_embedding
 from grople.published.groups import published_groups
-from grople.published.mapping import PublishedMapping, nudged_gram, published_mapping
+from grople.published.mapping import (
+    PublishedMapping,
+    cosine_distance,
+    nudged_gram,
+    published_descent,
+    published_mapping,
+)
 
 __all__ = [
     "PUBLISHED_SETTINGS",
     "PublishedEmbedding",
     "PublishedMapping",
+    "cosine_distance",
     "drop_dead",
     "nudged_gram",
+    "published_descent",
     "published_embedding",
     "published_groups",
     "published_mapping",

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-__all__ = ["PublishedMapping", "cosine_distance", "nudged_gram", "published_mapping"]
+__all__ = [
+    "PublishedMapping",
+    "cosine_distance",
+    "nudged_gram",
+    "published_descent",
+    "published_mapping",
+]
 
 _RIDGE = 0.01
 _TOLERANCE = 1e-4
@@ -85,12 +92,65 @@ def published_mapping(
     # A Gram matrix has no negative eigenvalues, only rounding errors that look like some.
     unbounded = bool(max(spectrum[0], 0.0) + penalty_spectrum[0] < 0.0)
 
+    start = scipy.linalg.solve(xtx + _RIDGE * np.eye(len(xtx)), xtu, assume_a="pos")
+    Z, losses = published_descent(
+        xtx.__matmul__, xtu, penalty, beta, float(np.trace(utu)), lipschitz, start, max_iter
+    )
+    return PublishedMapping(Z, losses, len(losses), unbounded)
+
+
+def published_descent(
+    gram: Callable[[np.ndarray], np.ndarray],
+    xtu: np.ndarray,
+    penalty: np.ndarray,
+    beta: float,
+    constant: float,
+    lipschitz: float,
+    start: np.ndarray,
+    max_iter: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take the accelerated proximal steps of the published scheme until its stopping rule halts.
+
+    Parameters
+    ----------
+    gram : callable
+        ``Z ↦ XᵀXZ``.
+    xtu : ndarray of shape (n_features, n_components)
+        XᵀU.
+    penalty : ndarray of shape (n_components, n_components)
+        αR.
+    beta : float
+        Weight of sparsity.
+    constant : float
+        ``‖U‖²``.
+    lipschitz : float
+        ℓ, one over the step.
+    start : ndarray of shape (n_features, n_components)
+        Where to start.
+    max_iter : int
+        Most steps.
+
+    Returns
+    -------
+    Z : ndarray
+        The last point.
+    losses : ndarray
+        The loss after each step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z, losses = published_descent(
+    ...     lambda Z: 2.0 * Z, np.array([[4.0]]), np.zeros((1, 1)), beta=1.0, constant=8.0,
+    ...     lipschitz=2.0, start=np.zeros((1, 1)), max_iter=10,
+    ... )
+    >>> Z, losses
+    (array([[1.5]]), array([1.5, 1.5]))
+    """
     # XᵀXZ is linear in Z, so its extrapolation is free: one large product a step.
-    Z = scipy.linalg.solve(xtx + _RIDGE * np.eye(len(xtx)), xtu, assume_a="pos")
-    product = xtx @ Z
+    Z, product = start, gram(start)
     Z_old, product_old = Z, product
     b_old, b = 1.0, 1.0
-    constant = float(np.trace(utu))
     losses: list[float] = []
     loss_old = 0.0
     for _ in range(max_iter):
@@ -99,7 +159,7 @@ def published_mapping(
         gradient = product + momentum * (product - product_old) - xtu + point @ penalty
         Z_old, product_old = Z, product
         Z = _soft_threshold(point - gradient / lipschitz, beta / lipschitz)
-        product = xtx @ Z
+        product = gram(Z)
         b_old, b = b, (1.0 + math.sqrt(1.0 + 4.0 * b * b)) / 2.0
         quadratic = float(np.vdot(Z, product - 2.0 * xtu + Z @ penalty))
         loss = constant + quadratic + beta * np.count_nonzero(Z)
@@ -107,7 +167,7 @@ def published_mapping(
         if abs(loss_old - loss) <= _TOLERANCE or loss <= 0.0:
             break
         loss_old = loss
-    return PublishedMapping(Z, np.array(losses), len(losses), unbounded)
+    return Z, np.array(losses)
 
 
 def nudged_gram(n: float, sums: Any, utu: Any) -> np.ndarray:
