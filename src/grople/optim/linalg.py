@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,9 +59,10 @@ class Spectrum:
         rotated = self.vectors.T @ right
         divisors = self.values[:, None] + shifts[None, :]
         # A singular matrix has eigenvalues of size eps·λmax·n instead of zero.
-        floor = np.finfo(float).eps * len(self.values) * max(float(np.abs(divisors).max()), 0.0)
-        np.divide(rotated, divisors, out=rotated, where=np.abs(divisors) > floor)
-        rotated[np.abs(divisors) <= floor] = 0.0
+        sizes = np.abs(divisors)
+        floor = np.finfo(float).eps * len(self.values) * sizes.max(axis=0, initial=0.0)
+        np.divide(rotated, divisors, out=rotated, where=sizes > floor)
+        rotated[sizes <= floor] = 0.0
         return self.vectors @ rotated
 
 
@@ -72,13 +74,7 @@ def largest_eigenvalue(product: Product, size: int) -> float:
     """
     if size <= DENSE_SIZE:
         return float(np.linalg.norm(product(np.eye(size)), 2)) if size else 0.0
-    start = np.random.default_rng(0).standard_normal(size)
-    operator = scipy.sparse.linalg.LinearOperator(
-        (size, size), matvec=lambda v: product(np.reshape(v, (-1, 1))).ravel(), dtype=float
-    )
-    values = scipy.sparse.linalg.eigsh(
-        operator, k=1, which="LA", v0=start, tol=1e-3, maxiter=1000, return_eigenvectors=False
-    )
+    values, _ = _lanczos(product, size, 1, tol=1e-3)
     return float(values[0]) * (1 + 1e-3)
 
 
@@ -95,18 +91,31 @@ def top_eigenvectors(product: Product, size: int, n_vectors: int) -> tuple[Array
             (matrix + matrix.T) / 2, subset_by_index=[size - n_vectors, size - 1]
         )
     else:
-        operator = scipy.sparse.linalg.LinearOperator(
-            (size, size),
-            matvec=lambda v: product(np.reshape(v, (-1, 1))).ravel(),
-            matmat=product,
-            dtype=float,
-        )
-        start = np.random.default_rng(0).standard_normal(size)
-        values, vectors = scipy.sparse.linalg.eigsh(operator, k=n_vectors, which="LA", v0=start)
+        values, vectors = _lanczos(product, size, n_vectors, tol=0.0)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return values, vectors * np.where(peaks < 0, -1.0, 1.0)
+
+
+def _lanczos(product: Product, size: int, n_vectors: int, tol: float) -> tuple[Array, Array]:
+    """Return the leading eigenvalues and eigenvectors, the same in every run."""
+    start = np.random.default_rng(0).standard_normal(size)
+    if not product(start[:, None]).any():  # the zero operator, which ARPACK refuses
+        return np.zeros(n_vectors), np.eye(size, n_vectors)
+    operator = scipy.sparse.linalg.LinearOperator(
+        (size, size), matvec=lambda v: product(np.reshape(v, (-1, 1))).ravel(), dtype=float
+    )
+    return scipy.sparse.linalg.eigsh(
+        operator, k=n_vectors, which="LA", v0=start, tol=tol, **_seed()
+    )
+
+
+def _seed() -> dict[str, Any]:
+    # Low-rank operators exhaust their Krylov space and go on from a random vector, which newer
+    # versions of SciPy draw from a generator of their own.
+    seeded = "rng" in inspect.signature(scipy.sparse.linalg.eigsh).parameters
+    return {"rng": np.random.default_rng(0)} if seeded else {}
 
 
 def conjugate_gradient(

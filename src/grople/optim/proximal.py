@@ -83,7 +83,10 @@ def proximal_gradient(
     """
     W, HW = start, smooth.product(start)
     W_before, HW_before = W, HW
-    curvature = max(smooth.curvature, np.finfo(float).tiny)
+    # Any positive number is a start, as long as the first step does not overflow.
+    curvature = max(
+        smooth.curvature, 1e-100 * float(np.abs(smooth.linear).max(initial=0.0)), 1e-300
+    )
     momentum = 1.0
     gap = optimality_gap(smooth, penalty, W, HW)
     path = [objective(smooth, penalty, W, HW)]
@@ -101,7 +104,7 @@ def proximal_gradient(
             H_new = smooth.product(new)
             step = new - P
             bent, length = np.vdot(step, H_new - HP), np.vdot(step, step)
-            if bent <= curvature * length * (1 + 1e-9) + np.finfo(float).tiny:
+            if not bent > curvature * length * (1 + 1e-9) + np.finfo(float).tiny:
                 break
             # The curvature was underestimated along this step: the descent lemma fails.
             curvature = 1.1 * float(bent / length)

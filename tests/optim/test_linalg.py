@@ -1,0 +1,185 @@
+"""Spectra and solvers against dense NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grople.optim import (
+    Spectrum,
+    by_diagonal,
+    conjugate_gradient,
+    largest_eigenvalue,
+    linalg,
+    top_eigenvectors,
+)
+
+
+def gram(seed=0, n=30, d=20):
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    return X.T @ X
+
+
+@pytest.mark.parametrize("n", [30, 8], ids=["full rank", "singular"])
+def test_spectrum_solves_every_shift(n):
+    A = gram(n=n)
+    right = np.random.default_rng(1).standard_normal((20, 4))
+    shifts = np.array([1e-2, 1.0, 3.0, 1e3])
+    solution = Spectrum.of(A).solve(right, shifts)
+    for j, shift in enumerate(shifts):
+        expected = np.linalg.solve(A + shift * np.eye(20), right[:, j])
+        np.testing.assert_allclose(solution[:, j], expected, rtol=1e-8)
+
+
+def test_spectrum_of_a_singular_matrix_gives_the_shortest_solution():
+    A = gram(n=8)
+    right = A @ np.random.default_rng(1).standard_normal((20, 3))
+    solution = Spectrum.of(A).solve(right, np.zeros(3))
+    np.testing.assert_allclose(solution, np.linalg.pinv(A, rcond=1e-10) @ right, rtol=1e-8)
+
+
+def test_a_huge_shift_beside_a_small_one_changes_nothing():
+    A, right = gram(), np.random.default_rng(1).standard_normal((20, 2))
+    alone = Spectrum.of(A).solve(right[:, :1], np.array([1e-3]))
+    together = Spectrum.of(A).solve(right, np.array([1e-3, 1e18]))
+    np.testing.assert_allclose(together[:, :1], alone, rtol=1e-12)
+
+
+def test_spectrum_of_nothing_and_of_zero():
+    right = np.ones((3, 2))
+    assert not Spectrum.of(np.zeros((3, 3))).solve(right, np.zeros(2)).any()
+    np.testing.assert_allclose(Spectrum.of(np.zeros((3, 3))).solve(right, np.full(2, 4.0)), 0.25)
+
+
+def test_spectrum_leaves_the_matrix_alone_unless_told():
+    A = gram()
+    before = A.copy()
+    Spectrum.of(A)
+    np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("shape", ["decaying", "low rank", "degenerate"])
+def test_iterative_and_dense_eigenvectors_agree(shape, monkeypatch):
+    rng = np.random.default_rng(2)
+    Q = np.linalg.qr(rng.standard_normal((80, 80)))[0]
+    values = {
+        "decaying": 0.9 ** np.arange(80),
+        "low rank": np.r_[np.arange(8, 0, -1), np.zeros(72)],
+        "degenerate": np.r_[5.0, 5.0, 5.0, np.full(77, 0.1)],
+    }[shape]
+    A = (Q * values) @ Q.T
+    dense_values, dense = top_eigenvectors(lambda W: A @ W, 80, 6)
+    monkeypatch.setattr(linalg, "DENSE_SIZE", 10)
+    iterative_values, iterative = top_eigenvectors(lambda W: A @ W, 80, 6)
+    np.testing.assert_allclose(dense_values, values[:6], atol=1e-10)
+    np.testing.assert_allclose(iterative_values, values[:6], atol=1e-10)
+    if shape == "degenerate":  # only the space of the equal eigenvalues is determined
+        dense, iterative = (V[:, :3] @ V[:, :3].T for V in (dense, iterative))
+    np.testing.assert_allclose(iterative, dense, atol=1e-7)
+
+
+def test_eigenvectors_are_orthonormal_and_signed():
+    A = gram()
+    values, vectors = top_eigenvectors(lambda W: A @ W, 20, 5)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
+    assert np.all(np.diff(values) <= 0)
+    assert np.all(vectors[np.abs(vectors).argmax(axis=0), np.arange(5)] > 0)
+
+
+def test_more_eigenvectors_than_there_are():
+    values, vectors = top_eigenvectors(lambda W: W * np.arange(1.0, 4.0)[:, None], 3, 10)
+    assert values.tolist() == [3.0, 2.0, 1.0]
+    assert vectors.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "A",
+    [np.zeros((300, 300)), np.ones((300, 300)), np.eye(300), np.diag(np.r_[3.0, np.zeros(299)])],
+    ids=["zero", "rank one", "identity", "one entry"],
+)
+def test_large_degenerate_operators(A):
+    # Krylov spaces of these end after a step or two: the rest must neither fail nor be left to
+    # chance.
+    expected = np.linalg.eigvalsh(A)[-1]
+    assert largest_eigenvalue(lambda W: A @ W, 300) == pytest.approx(expected, rel=2e-3)
+    values, vectors = top_eigenvectors(lambda W: A @ W, 300, 5)
+    again_values, again = top_eigenvectors(lambda W: A @ W, 300, 5)
+    np.testing.assert_array_equal(again_values, values)
+    np.testing.assert_array_equal(again, vectors)
+    assert values[0] == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [0, 1, 20, 400])
+def test_largest_eigenvalue(size):
+    A = gram(d=size, n=30)
+    found = largest_eigenvalue(lambda W: A @ W, size)
+    assert found == pytest.approx(np.linalg.norm(A, 2) if size else 0.0, rel=2e-3)
+
+
+@pytest.mark.parametrize("preconditioner", [None, "diagonal", "factor"])
+@pytest.mark.parametrize("started", [False, True])
+def test_conjugate_gradient_solves_every_shift(preconditioner, started):
+    scales = np.geomspace(1, 30, 20)
+    A = gram() * np.outer(scales, scales)
+    rng = np.random.default_rng(3)
+    right = rng.standard_normal((20, 4))
+    right[:, 2] = 0.0
+    shifts = np.array([0.5, 1.0, 7.0, 300.0])
+    nearby = np.linalg.inv(A + 3.0 * np.eye(20))
+    solution = conjugate_gradient(
+        lambda W: A @ W,
+        right,
+        shifts,
+        start=rng.standard_normal((20, 4)) * (right != 0) if started else None,
+        precondition={
+            None: None,
+            "diagonal": by_diagonal(np.diagonal(A), shifts),
+            "factor": lambda residual: nearby @ residual,
+        }[preconditioner],
+        tol=1e-12,
+    )
+    for j, shift in enumerate(shifts):
+        expected = np.linalg.solve(A + shift * np.eye(20), right[:, j])
+        np.testing.assert_allclose(solution[:, j], expected, rtol=1e-6, atol=1e-12)
+
+
+def test_conjugate_gradient_stops_at_its_tolerance():
+    A, right = gram(d=50, n=60), np.random.default_rng(4).standard_normal((50, 3))
+    products = []
+
+    def product(W):
+        products.append(W.shape)
+        return A @ W
+
+    counts = []
+    for tol in (1e-2, 1e-10):
+        products.clear()
+        Z = conjugate_gradient(product, right, np.ones(3), tol=tol)
+        residual = np.linalg.norm(A @ Z + Z - right, axis=0)
+        assert np.all(residual <= 2 * tol * np.linalg.norm(right, axis=0))
+        counts.append(len(products))
+    assert counts[0] < counts[1]
+    products.clear()
+    conjugate_gradient(product, right, np.ones(3), tol=0.0, max_iter=4)
+    assert len(products) == 4
+
+
+def test_conjugate_gradient_on_a_singular_matrix():
+    A = gram(n=8)
+    right = A @ np.random.default_rng(5).standard_normal((20, 2))
+    Z = conjugate_gradient(lambda W: A @ W, right, np.zeros(2))
+    np.testing.assert_allclose(Z, np.linalg.pinv(A, rcond=1e-10) @ right, atol=1e-7)
+
+
+def test_conjugate_gradient_leaves_its_start_alone():
+    A, right, start = gram(), np.ones((20, 1)), np.ones((20, 1))
+    start.flags.writeable = right.flags.writeable = False
+    conjugate_gradient(lambda W: A @ W, right, np.ones(1), start=start)
+
+
+def test_diagonal_of_zero_divides_by_one():
+    precondition = by_diagonal(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
+    assert precondition(np.ones((2, 2))).tolist() == [[1.0, 1.0], [0.5, 1 / 3]]
