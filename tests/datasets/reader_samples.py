@@ -141,7 +141,7 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=12).filter(
 )
 # XML has no way to write the other control characters, nor the last two of the basic plane.
 _WRITABLE = re.compile(r"[\t\n\r\x20-\ufffd\U00010000-\U0010ffff]*")
-xml_names = names.filter(_WRITABLE.fullmatch)
+xml_names = names.filter(lambda name: _WRITABLE.fullmatch(name) is not None)
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 

@@ -161,12 +161,14 @@ class TestNominalValues:
         bundle = arff(f"{text}@data\n{rows}", labels=-1)
         assert bundle.feature_names == ("a",)
         assert any("'key'" in note and "left out" in note for note in bundle.notes)
+        assert bundle.row_names == (tuple(keys) if kind == "nominal" else ())
 
     def test_a_category_used_twice_is_no_identifier(self, arff: Any) -> None:
         keys = [f"P{i}" for i in range(12)]
         text = f"@relation x\n@attribute key {{{','.join(keys)}}}\n@attribute y {{0,1}}\n@data\n"
         bundle = arff(text + "P1,1\nP2,0\nP1,0\n", labels=-1)
         assert bundle.n_features == 12
+        assert arff(text + "P1,1\nP2,0\nP3,0\n", labels=-1).n_features == 12  # too few to tell
 
     def test_ignore(self, arff: Any) -> None:
         assert arff(DENSE_ARFF, ignore=["colour"]).feature_names == ("x",)

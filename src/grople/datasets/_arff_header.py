@@ -52,6 +52,7 @@ def read_header(
     relation = ""
     attributes: list[Attribute] = []
     seen: dict[str, int] = {}
+    kinds: dict[str, tuple[str, ...]] = {}
     for first, block in blocks:
         number, start = first, 0
         while start < len(block):
@@ -68,7 +69,7 @@ def read_header(
                 if match and keyword == "relation":
                     relation = _relation(match[2], file, number)
                 elif match and keyword == "attribute":
-                    attribute = _attribute(match[2], file, number)
+                    attribute = _attribute(match[2], kinds, file, number)
                     if attribute.name in seen:
                         raise DataError(
                             f"attribute {attribute.name!r} was declared in line "
@@ -94,13 +95,16 @@ def _relation(text: str, file: str, line: int) -> str:
     return unquote(match[0], file, line) if match else text
 
 
-def _attribute(text: str, file: str, line: int) -> Attribute:
+def _attribute(text: str, kinds: dict[str, tuple[str, ...]], file: str, line: int) -> Attribute:
+    """Read a declaration; `kinds` remembers lists of values, of which most files repeat one."""
     match = _ATTRIBUTE.fullmatch(text)
     if match is None:
         raise DataError(f"cannot find the attribute's name in {text[:60]!r}", file=file, line=line)
     name, kind = unquote(match[1], file, line), match[2]
     if kind.startswith("{"):
-        return Attribute(name, line, values=_nominal_values(name, kind, file, line))
+        if kind not in kinds:
+            kinds[kind] = _nominal_values(name, kind, file, line)
+        return Attribute(name, line, values=kinds[kind])
     word = kind.split(None, 1)[0].lower() if kind else ""
     if word in _NUMERIC:
         return Attribute(name, line)

@@ -56,11 +56,11 @@ class RowParser:
         self._missing = missing
         self._width = len(attributes)
         self._first = np.array([domain.first for domain in domains])
-        self._largest = np.array([domain.largest_literal for domain in domains], dtype=np.int64)
-        kinds = list(dict.fromkeys(domains))
-        number = {domain: index for index, domain in enumerate(kinds)}
-        self._kinds = kinds
+        self._kinds = list(dict.fromkeys(domains))
+        number = {domain: index for index, domain in enumerate(self._kinds)}
         self._kind = np.array([number[domain] for domain in domains])
+        largest = np.array([domain.largest_literal for domain in self._kinds], dtype=np.int64)
+        self._largest = largest[self._kind]
 
     def parse(self, first: int, block: bytes) -> Any:
         """Return the rows of a block of whole lines, the first of which has the given number."""
@@ -79,7 +79,7 @@ class RowParser:
         # Nothing outside the braces and nothing inside empty ones: then there is room for exactly
         # two tokens a pair, and counting them below proves that each stands in its place.
         if not (
-            block.count(b"}\n") == (b"\n" + block).count(b"\n{") == counts.size
+            block.count(b"}\n") == block.count(b"\n{") + block.startswith(b"{") == counts.size
             and block.count(b"{}") == np.count_nonzero(counts == 0)
         ):
             return None

@@ -85,9 +85,11 @@ class Domain:
         return numbers
 
 
-def is_ambiguous(values: tuple[str, ...]) -> bool:
-    """Whether two values do not say which of them means yes."""
-    return len(values) == 2 and not _is_yes_no(*values) and not all(map(_is_number, values))
+def is_ambiguous(values: tuple[str, ...] | None) -> bool:
+    """Whether there are two values that do not say which of them means yes."""
+    if values is None or len(values) != 2:
+        return False
+    return not _is_yes_no(*values) and not all(map(_is_number, values))
 
 
 def _codes(values: tuple[str, ...]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import gzip
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,41 +24,33 @@ def written(*paths: str | Path) -> Iterator[tuple[IO[bytes], ...]]:
     """
     finals = [Path(path) for path in paths]
     temporary: list[str] = []
-    streams: list[IO[bytes]] = []
     try:
-        try:
-            for final in finals:
-                handle, name = tempfile.mkstemp(
-                    dir=final.parent, prefix=f".{final.name[:64]}.", suffix=".part"
-                )
-                temporary.append(name)
-                streams.append(os.fdopen(handle, "wb"))
-        except OSError as error:
-            raise DataError(f"cannot be written ({error.strerror})", file=final) from error
-        outer: Any = tuple(
-            gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if final.suffix == ".gz" else stream
-            for stream, final in zip(streams, finals, strict=True)
-        )
-        yield outer
-        for packed, stream, name in zip(outer, streams, temporary, strict=True):
-            if packed is not stream:
-                packed.close()
-            stream.flush()
-            os.fsync(stream.fileno())
-            stream.close()
-            os.chmod(name, 0o666 & ~_umask())
+        with ExitStack() as stack:
+            yield tuple(stack.enter_context(_stream(final, temporary)) for final in finals)
         for name, final in zip(temporary, finals, strict=True):
-            try:
-                os.replace(name, final)
-            except OSError as error:
-                raise DataError(f"cannot be written ({error.strerror})", file=final) from error
+            os.replace(name, final)
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror})", file=finals[-1]) from error
     finally:
-        for stream in streams:
-            with suppress(OSError):
-                stream.close()
         for name in temporary:
             with suppress(FileNotFoundError):
                 os.unlink(name)
+
+
+@contextmanager
+def _stream(final: Path, temporary: list[str]) -> Iterator[Any]:
+    """Open a temporary file beside the final one; its content is on the disk afterwards."""
+    handle, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name[:64]}.", suffix=".part")
+    temporary.append(name)
+    with os.fdopen(handle, "wb") as stream:
+        if final.suffix == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+                yield packed
+        else:
+            yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.chmod(name, 0o666 & ~_umask())
 
 
 def _umask() -> int:

@@ -23,6 +23,7 @@ _PAIR = re.compile(rb"(\d{1,18}):(" + NUMBER.encode() + rb")")
 _LABEL = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
 _STRUCTURE = b",: \n\t\r\f\v#"
 _PLAIN_BYTES = bytes(set(range(256)) - set(_STRUCTURE))
+_DIGITS = b"0123456789"
 _TO_SPACES = bytes.maketrans(b",:\n", b"   ")
 
 
@@ -76,7 +77,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class RowGrammar:
-    """What a row may look like, and how to read it: a block at once, or precisely."""
+    """What a row may look like, and how to read it: a block at once, or precisely.
+
+    With `blank_rows` (the Extreme format) a blank line is a row and a leading space says that a
+    row has no labels; without (LIBSVM) blank lines and comments are skipped.
+    """
 
     file: str
     feature_end: int
@@ -92,44 +97,29 @@ class RowGrammar:
         """Read a plain block without mistakes, or return None."""
         block = block.replace(b" \n", b"\n")
         lines = block[:-1].split(b"\n")
-        if not self.blank_rows:
-            lines = list(filter(None, lines))
-        outlines = [line.translate(None, _PLAIN_BYTES) for line in lines]
+        outlines = block[:-1].translate(None, _PLAIN_BYTES).split(b"\n")
         if not all(map(_is_outline, set(outlines))):
             return None
         counts = np.fromiter((outline.count(b":") for outline in outlines), np.int64)
-        label_counts = np.fromiter(
-            (
-                0 if line[:1] in (b"", b" ") else outline.count(b",") + 1
-                for line, outline in zip(lines, outlines, strict=True)
-            ),
-            np.int64,
-        )
-        tokens = block.translate(_TO_SPACES).split()
+        label_counts = np.fromiter((outline.count(b",") + 1 for outline in outlines), np.int64)
+        label_counts[[line[:1] in (b"", b" ") for line in lines]] = 0
         sizes = label_counts + 2 * counts
-        # There is room for this many tokens: if all are there, each stands in its place.
-        if len(tokens) != sizes.sum():
-            return None
-        within = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_label = within < np.repeat(label_counts, sizes)
-        pairs = list(compress(tokens, (~is_label).tolist()))
-        labels = _whole_numbers(list(compress(tokens, is_label.tolist())))
-        columns = _whole_numbers(pairs[::2])
-        texts = pairs[1::2]
-        if labels is None or columns is None or not rises_within_rows(columns, counts):
+        parsed = _parsed(block, is_label)
+        if parsed is None:
             return None
-        try:
-            values = np.fromiter(map(float, texts), np.float64, len(texts))
-        except ValueError:
-            return None
+        labels, columns, values = parsed
         if (
-            not np.isfinite(values).all()
-            or b"_" in block
+            not rises_within_rows(columns, counts)
             or (labels.size and self.label_end is not None and labels.max() >= self.label_end)
             or (columns.size and columns.max() >= self.feature_end)
             or (columns.size and columns.min() < self.feature_start)
         ):
             return None
+        if not self.blank_rows:
+            filled = np.array([line != b"" for line in lines])
+            label_counts, counts = label_counts[filled], counts[filled]
         return Rows(label_counts, labels, counts, columns, values)
 
     def _precise(self, first: int, block: bytes) -> Rows:
@@ -145,7 +135,8 @@ class RowGrammar:
                     continue
             tokens = line.split()
             row_labels: list[int] = []
-            if tokens and b":" not in tokens[0] and not line[:1].isspace():
+            unlabelled = self.blank_rows and line[:1].isspace()
+            if tokens and b":" not in tokens[0] and not unlabelled:
                 row_labels = [self._label(text, number) for text in tokens.pop(0).split(b",")]
             row = self._features(tokens, number)
             label_counts.append(len(row_labels))
@@ -197,6 +188,34 @@ def _is_outline(outline: bytes) -> bool:
     """Whether a line without its numbers is ``,,, : : :``."""
     pairs = outline.lstrip(b",")
     return pairs == b" :" * (len(pairs) // 2)
+
+
+def _parsed(block: bytes, is_label: Any) -> tuple[Any, Any, Any] | None:
+    """Return labels, columns and values of a block that has room for this many numbers.
+
+    If as many tokens are there, each stands in its place; else, or if one is odd, return None.
+    """
+    flat = block.translate(_TO_SPACES)
+    if not flat.translate(None, _DIGITS + b" "):
+        numbers = np.fromstring(flat, np.int64, sep=" ")
+        # Beyond this, float64 is not exact.
+        if numbers.size != is_label.size or numbers.max(initial=0) >= 2**53:
+            return None
+        pairs = numbers[~is_label]
+        return numbers[is_label], pairs[::2], pairs[1::2].astype(np.float64)
+    tokens = flat.split()
+    if len(tokens) != is_label.size or b"_" in block:
+        return None
+    pairs = list(compress(tokens, (~is_label).tolist()))
+    labels = _whole_numbers(list(compress(tokens, is_label.tolist())))
+    columns = _whole_numbers(pairs[::2])
+    try:
+        values = np.fromiter(map(float, pairs[1::2]), np.float64, len(pairs) // 2)
+    except ValueError:
+        return None
+    if labels is None or columns is None or not np.isfinite(values).all():
+        return None
+    return labels, columns, values
 
 
 def _whole_numbers(tokens: list[bytes]) -> Any | None:

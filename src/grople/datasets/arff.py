@@ -3,7 +3,7 @@
 Numbers become float64. A nominal attribute with two values becomes one 0/1 column: yes, true, 1
 or the larger number is 1, else the second value is. One with three or more values becomes one
 column a value (``name=value``). Text and date attributes, and nominal ones that name the row
-(ten or more values, none used twice), are left out with a note.
+(ten or more rows, no value used twice), are left out with a note; the latter name the rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["read_arff", "write_arff"]
 
 _MEKA = re.compile(r"-C\s+(-?\d{1,9})\b", re.ASCII)
 _PART = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
-_IDENTIFIER_VALUES = 10
+_IDENTIFIER_SIZE = 10
 
 
 def read_arff(
@@ -105,18 +105,10 @@ def read_arff(
         parts = [parser.parse(line, rest)] if rest else []
         parts += [parser.parse(first, block) for first, block in blocks]
     cells = stacked(parts, len(header.attributes))
-    X, feature_names, notes = _features(cells, header, frozenset(label_names), frozenset(ignore))
+    fields = _features(cells, header, frozenset((*label_names, *ignore)))
     position = {attribute.name: index for index, attribute in enumerate(header.attributes)}
     Y = sp.csr_array(cells[:, [position[label] for label in label_names]])
-    return bundle_or_error(
-        file,
-        X,
-        Y,
-        feature_names=feature_names,
-        label_names=label_names,
-        name=name,
-        notes=notes,
-    )
+    return bundle_or_error(file, Y=Y, label_names=label_names, name=name, **fields)
 
 
 def _label_names(labels: Any, header: Header, path: Path, max_bytes: int) -> list[str]:
@@ -175,16 +167,15 @@ def _sibling(path: Path) -> Path | None:
     return None
 
 
-def _features(
-    cells: Any, header: Header, labels: frozenset[str], ignore: frozenset[str]
-) -> tuple[Any, list[str], list[str]]:
-    """Return the feature matrix, its names, and notes on what was left out or decided."""
+def _features(cells: Any, header: Header, others: frozenset[str]) -> dict[str, Any]:
+    """Return the features, their names, the rows' names, and notes on what was decided."""
     notes: list[str] = []
+    row_names: list[str] = []
     plain: list[int] = []
     names: list[str] = []
     groups: list[tuple[int, Any]] = []
     for index, attribute in enumerate(header.attributes):
-        if attribute.name in labels or attribute.name in ignore:
+        if attribute.name in others:
             continue
         if attribute.skipped:
             notes.append(f"text attribute {attribute.name!r} left out")
@@ -196,10 +187,12 @@ def _features(
             codes = (codes.toarray() if sp.issparse(codes) else codes).ravel()
             if _is_identifier(codes, len(attribute.values)):
                 notes.append(f"identifier attribute {attribute.name!r} left out")
+                row_names = row_names or [attribute.values[int(code)] for code in codes]
                 continue
             groups.append((len(plain), one_hot(codes, len(attribute.values))))
             names.extend(f"{attribute.name}={value}" for value in attribute.values)
-    guessed = [a.name for a in header.attributes if a.values is not None and is_ambiguous(a.values)]
+    unclear = {values for values in {a.values for a in header.attributes} if is_ambiguous(values)}
+    guessed = [a.name for a in header.attributes if a.values in unclear]
     if guessed:
         notes.append(
             f"{len(guessed)} two-valued attributes do not say which value means yes "
@@ -210,12 +203,14 @@ def _features(
         X = _interleave(X, groups)
     if sp.issparse(X):
         X.eliminate_zeros()
-    return compact(X), names, notes
+    return {"X": compact(X), "feature_names": names, "row_names": row_names, "notes": notes}
 
 
 def _is_identifier(codes: Any, n_values: int) -> bool:
-    known = codes[~np.isnan(codes)]
-    return n_values >= _IDENTIFIER_VALUES and known.size > 1 and np.unique(known).size == known.size
+    """Whether every row has a value of its own (NaN, a missing value, is never one)."""
+    rows = codes.size
+    distinct = np.unique(codes).size == rows and not np.isnan(codes).any()
+    return distinct and min(n_values, rows) >= _IDENTIFIER_SIZE
 
 
 def _interleave(X: Any, groups: list[tuple[int, Any]]) -> Any:

@@ -1,7 +1,8 @@
 """Data sets as compressed numpy arrays: the fastest format to read, and exact.
 
 ``X_data X_indices X_indptr X_shape`` hold the features as CSR, ``Y_indices Y_indptr Y_shape`` the
-labels (all ones), ``feature_names label_names source`` the names. Nothing is ever unpickled.
+labels (all ones), ``feature_names label_names source`` the names, ``row_names`` those of the rows
+if they have any. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from grople.errors import DataError
 __all__ = ["read_npz", "write_npz"]
 
 _REQUIRED = ("X_data", "X_indices", "X_indptr", "X_shape", "Y_indices", "Y_indptr", "Y_shape")
-_OPTIONAL = ("feature_names", "label_names", "source")
+_OPTIONAL = ("feature_names", "label_names", "source", "row_names")
 
 
 def read_npz(
@@ -72,6 +73,7 @@ def read_npz(
         name=name,
         feature_names=_names("feature_names", arrays, file),
         label_names=_names("label_names", arrays, file),
+        row_names=_names("row_names", arrays, file),
         source=str(origin) if origin is not None and origin.dtype.kind == "U" else file,
     )
 
@@ -92,8 +94,12 @@ def write_npz(bundle: Bundle, path: str | Path) -> None:
         "feature_names": _text_array("feature", bundle.feature_names),
         "source": np.array(bundle.source),
     }
+    if bundle.row_names:
+        arrays["row_names"] = _text_array("row", bundle.row_names)
+    archive = io.BytesIO()  # numpy goes back in the file, which a compressed stream cannot
+    np.savez_compressed(archive, **arrays)
     with written(path) as (stream,):
-        np.savez_compressed(stream, **arrays)
+        stream.write(archive.getbuffer())
 
 
 def _text_array(kind: str, names: Any) -> Any:

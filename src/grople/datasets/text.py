@@ -40,7 +40,7 @@ class TextTable:
     tags : tuple of tuple of str
         The tags of each.
     ids : tuple of str
-        What each document is called, if the file says so; else empty.
+        What each document is called, if asked for; else empty.
     name, source : str
         What to call the data set, and where it came from.
     """
@@ -161,6 +161,7 @@ def vectorise(table: TextTable, vectoriser: Any = None) -> tuple[Bundle, Any]:
         Y,
         feature_names=vectoriser.get_feature_names_out(),
         label_names=names,
+        row_names=table.ids,
         name=table.name,
     )
     return bundle, vectoriser
@@ -171,6 +172,7 @@ def read_jsonl(
     *,
     text: str = "text",
     labels: str = "tags",
+    ids: str | None = None,
     vectoriser: Any = None,
     name: str | None = None,
     max_bytes: int = DEFAULT_LIMIT,
@@ -180,7 +182,7 @@ def read_jsonl(
 
     Parameters
     ----------
-    path, text, labels, name, max_bytes
+    path, text, labels, ids, name, max_bytes
         As in :func:`read_texts`.
     vectoriser : transformer of texts, optional
         Fitted here, so keep it for texts to come; by default :func:`tfidf` with `settings`.
@@ -202,7 +204,7 @@ def read_jsonl(
     """
     if vectoriser is not None and settings:
         raise TypeError("pass either a vectoriser or settings for one, not both")
-    table = read_texts(path, text=text, labels=labels, name=name, max_bytes=max_bytes)
+    table = read_texts(path, text=text, labels=labels, ids=ids, name=name, max_bytes=max_bytes)
     bundle, _ = vectorise(table, tfidf(**settings) if vectoriser is None else vectoriser)
     return bundle
 
