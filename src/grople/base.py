@@ -128,7 +128,7 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X : array, sparse array or DataFrame of shape (n_rows, n_features)
             Features.
         """
-        index = getattr(X, "index", None)
+        index = X.index if hasattr(X, "iloc") else None  # a list has an index of its own
         X = self._validate_rows(X)
         scores = self._model().scores
         if self._targets.kind != "multilabel":

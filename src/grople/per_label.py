@@ -12,7 +12,15 @@ from sklearn.base import clone
 from sklearn.callback import CallbackContext
 from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["binary_models", "in_parallel", "itself", "linear_part", "ready_rows", "varying_labels"]
+__all__ = [
+    "binary_models",
+    "counted",
+    "in_parallel",
+    "itself",
+    "linear_part",
+    "ready_rows",
+    "varying_labels",
+]
 
 Array = NDArray[Any]
 Result = TypeVar("Result")
@@ -63,7 +71,7 @@ def binary_models(
     estimator: Any,
     X: Any,
     B: Any,
-    weights: Array | None = None,
+    fit_params: dict[str, Any] | None = None,
     *,
     keep: Callable[[Any], Result] = itself,
     n_jobs: int | None = None,
@@ -77,12 +85,12 @@ def binary_models(
     ----------
     estimator : classifier
         Knows two classes, 0 and 1.
-    X : array or csr_array of shape (n_rows, n_features)
-        Features.
+    X : rows
+        Whatever the estimator takes as features.
     B : csr_array of shape (n_rows, n_labels)
         Labels, each of which some but not all rows carry.
-    weights : ndarray of shape (n_rows,), optional
-        Passed as ``sample_weight``.
+    fit_params : dict, optional
+        Passed to ``fit`` (``sample_weight``, say).
     keep : callable
         What to keep of a fitted model, computed where it was fitted: :func:`itself` or
         :func:`linear_part`, say.
@@ -101,7 +109,7 @@ def binary_models(
     """
     columns = sp.csc_array(B)
     jobs = (
-        (estimator, X, columns.indices[start:end], weights, keep)
+        (estimator, X, B.shape[0], columns.indices[start:end], fit_params or {}, keep)
         for start, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
     )
     yield from in_parallel(_fit_binary, jobs, n_jobs=n_jobs, progress=progress)
@@ -145,9 +153,13 @@ def counted(
 
 
 def _fit_binary(
-    estimator: Any, X: Any, positive: Array, weights: Array | None, keep: Callable[[Any], Any]
+    estimator: Any,
+    X: Any,
+    n_rows: int,
+    positive: Array,
+    fit_params: dict[str, Any],
+    keep: Callable[[Any], Any],
 ) -> Any:
-    y = np.zeros(X.shape[0], dtype=np.int64)
+    y = np.zeros(n_rows, dtype=np.int64)
     y[positive] = 1
-    given = {} if weights is None else {"sample_weight": weights}
-    return keep(clone(estimator).fit(X, y, **given))
+    return keep(clone(estimator).fit(X, y, **fit_params))

@@ -170,7 +170,7 @@ class BSVM(RowClassifier):
             linear_svm(self.solver, self.C, self.tol, self.max_iter, seed),
             ready_rows(X),
             B[:, active],
-            weights,
+            None if weights is None else {"sample_weight": weights},
             keep=linear_part,
             n_jobs=self.n_jobs,
             progress=counted(self, context, "label", len(active)),

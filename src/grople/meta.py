@@ -1,0 +1,347 @@
+"""The shared decisions for any scikit-learn classifier.
+
+A classifier gives scores; which labels to predict from them is a question of its own, and most of
+the quality of a multi-label prediction lies there. This meta-estimator answers it for any
+classifier as :mod:`grople.decision` does for the estimators of this library: on out-of-fold scores
+of the training rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.model_selection import check_cv
+from sklearn.utils import column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from grople.base import LabelClassifier, Lazy, ScoredBlock, _weighted, unchanged_on_error
+from grople.decision import ScoreCounts, needs_counts
+from grople.folds import MultilabelStratifiedKFold
+from grople.parameters import Anything, Choice, Parameter
+from grople.per_label import binary_models, counted, varying_labels
+from grople.responses import EstimatorScores, label_form, n_rows, take_params, take_rows
+from grople.targets import encode
+
+__all__ = ["MultilabelDecisionClassifier"]
+
+Array = NDArray[Any]
+
+#: How a label matrix may reach the estimator.
+LABEL_FORMS = ("auto", "one_by_one", "dense", "sparse")
+RESPONSES = ("auto", "decision_function", "predict_proba")
+
+
+@dataclass(frozen=True)
+class FittedEstimators:
+    """Fitted classifiers, as their scores."""
+
+    scores: EstimatorScores
+
+
+class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
+    """Give any classifier the decisions that maximise a multi-label measure.
+
+    The estimator is fitted on each training part of ``cv``; its scores of the held-out rows say
+    how scores become probabilities and labels. It is then fitted on all rows.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any scikit-learn classifier with ``decision_function`` or ``predict_proba``, or a pipeline
+        that ends in one. Rows are passed on as they are, so they may be texts or tables.
+    decision : "sign", float or measure, default="example_f1"
+        How scores become labels: above zero, above a number, or so that ``"accuracy"``,
+        ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible. May be changed
+        on a fitted model with ``set_params``. A 1-d target is decided by sign or largest score.
+    cv : int, splitter, iterable or None, default=5
+        Out-of-fold scores: a number of stratified folds (the same in every fit), or anything
+        scikit-learn takes. None fits the estimator once only; the decision must then be
+        ``"sign"`` or a number.
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        What to ask the estimator for; ``"auto"`` prefers the decision function. A probability p
+        becomes the score 2p − 1.
+    labels : {"auto", "one_by_one", "dense", "sparse"}, default="auto"
+        How a label matrix reaches the estimator: one label at a time (a clone each), as a dense
+        array, or as a sparse one. ``"auto"`` goes by what the estimator says of itself.
+    n_jobs : int, optional
+        Labels learnt at a time where they are learnt one by one.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        Fitted on all rows: one for all labels, or one for each that varies (a label that never or
+        always occurs has the constant score −1 or +1).
+    active_labels_ : ndarray of int
+        The labels that vary.
+    decision_ : Decision
+        The fitted decision.
+    classes_, label_names_in_, n_features_in_, feature_names_in_
+        As in scikit-learn; ``label_names_in_`` are the column names of a DataFrame of labels.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from grople.datasets import make_grouped_multilabel
+    >>> from grople.meta import MultilabelDecisionClassifier
+    >>> from grople.metrics import example_f1
+    >>> data = make_grouped_multilabel(600, random_state=0)
+    >>> X, Y, X_test, Y_test = data.X[:400], data.Y[:400], data.X[400:], data.Y[400:]
+    >>> model = MultilabelDecisionClassifier(RidgeClassifier()).fit(X, Y)
+    >>> tuned = example_f1(Y_test, model.predict(X_test))
+    >>> by_sign = example_f1(Y_test, model.set_params(decision="sign").predict(X_test))
+    >>> tuned > by_sign
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Parameter]] = {
+        "estimator": Anything(),
+        "cv": Anything(),
+        "response_method": Choice(RESPONSES),
+        "labels": Choice(LABEL_FORMS),
+        "n_jobs": Anything(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        decision: str | float = "example_f1",
+        *,
+        cv: Any = 5,
+        response_method: str = "auto",
+        labels: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.decision = decision
+        self.cv = cv
+        self.response_method = response_method
+        self.labels = labels
+        self.n_jobs = n_jobs
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit the estimator, and the decision on its out-of-fold scores.
+
+        Parameters
+        ----------
+        X : rows
+            Features, as the estimator takes them.
+        y : array, sparse array or DataFrame of shape (n_rows, n_labels), or (n_rows,)
+            Labels as zeros and ones, or classes.
+        sample_weight : array of shape (n_rows,), optional
+            Non-negative weights, for the estimator and for the decision.
+        **params
+            Passed on by scikit-learn's metadata routing; where that is not enabled, ``groups`` to
+            the splitter and the others to the estimator.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if self.cv is None and needs_counts(self.decision):
+            raise ValueError(
+                f"decision={self.decision!r} is fitted on out-of-fold scores, but cv is None: give "
+                "a number of folds, or decide by 'sign' or a number"
+            )
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        X, y = indexable(X, y)
+        rows, B, weights = self._encode(X, y, sample_weight)
+        fit_params, split_params = self._route(sample_weight, params)
+        subset = functools.partial(take_params, n=n_rows(X))
+        if len(rows) < n_rows(X):  # rows without weight are no rows
+            fit_params, split_params = subset(fit_params, rows), subset(split_params, rows)
+            X, y = take_rows(X, rows), take_rows(y, rows)
+        self._solution = Lazy()
+        self._solution.model = self._learn_rows(X, y, B, fit_params, context)
+        if self._targets.kind == "multilabel" and self.cv is not None:
+            blocks = self._out_of_fold(X, y, B, weights, fit_params, split_params, context)
+            counts = ScoreCounts.from_scores(blocks, B.shape[1])
+            self._solution.counts = counts if counts.shared[0].any() else None
+        self.fitted_ = True
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each label, calibrated on out-of-fold scores.
+
+        For a 1-d target they are the estimator's own class probabilities, where it has any.
+
+        Parameters
+        ----------
+        X : rows
+            Features, as the estimator takes them.
+        """
+        check_is_fitted(self)
+        models = self.estimators_
+        if self._targets.kind != "multilabel" and models and hasattr(models[0], "predict_proba"):
+            return models[0].predict_proba(X)
+        return super().predict_proba(X)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The estimators fitted on all rows."""
+        return self._model().scores.models
+
+    @property
+    def active_labels_(self) -> Array:
+        """The labels that some but not all rows carry."""
+        return self._model().scores.active
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, where the estimator counts them."""
+        return self._first().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the features, where the estimator knows them."""
+        return self._first().feature_names_in_
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return how metadata reaches the estimator and the splitter."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+        if hasattr(self.cv, "get_metadata_routing"):
+            router.add(
+                splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+            )
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _first(self) -> Any:
+        if not self.estimators_:
+            raise AttributeError("no label varied in training, so no estimator saw the features")
+        return self.estimators_[0]
+
+    def _model(self) -> Any:
+        check_is_fitted(self)
+        return self._solution.model
+
+    def _score_counts(self, context: CallbackContext | None) -> ScoreCounts | None:
+        if self.cv is None and needs_counts(self.decision):
+            raise ValueError(
+                f"decision={self.decision!r} needs out-of-fold scores: fit with a number as cv"
+            )
+        return self._solution.counts
+
+    def _validate_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return X
+
+    def _encode(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+        """Return the rows that count, their labels and their weights."""
+        if get_tags(self.estimator).input_tags.pairwise:
+            raise ValueError(
+                "the estimator takes distances or kernels between all rows, which cannot be cut "
+                "into folds: give it the rows themselves"
+            )
+        if y is not None and n_rows(X) == 0:
+            raise ValueError("Found array with 0 sample(s), but at least one row is needed")
+        B, targets = encode(y)
+        self._set_targets(targets)
+        rows = np.arange(B.shape[0])
+        return (rows, B, None) if sample_weight is None else _weighted(rows, B, sample_weight)
+
+    def _route(
+        self, sample_weight: Any, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what goes to the estimator and what to the splitter."""
+        if sample_weight is not None:
+            params = params | {"sample_weight": sample_weight}
+        if not get_config()["enable_metadata_routing"]:
+            to_splitter = {"groups": params.pop("groups")} if "groups" in params else {}
+            return params, to_splitter
+        if not params:
+            return {}, {}
+        routed = process_routing(self, "fit", **params)
+        to_splitter = dict(routed.splitter.split) if "splitter" in routed else {}
+        return dict(routed.estimator.fit), to_splitter
+
+    def _learn_rows(
+        self,
+        X: Any,
+        y: Any,
+        B: Any,
+        fit_params: dict[str, Any],
+        context: CallbackContext | None = None,
+    ) -> FittedEstimators:
+        active, constants = varying_labels(B)
+        form = label_form(self.estimator) if self.labels == "auto" else self.labels
+        models: list[Any]
+        if not len(active):
+            models = []
+        elif self._targets.kind != "multilabel":
+            models = [clone(self.estimator).fit(X, column_or_1d(y), **fit_params)]
+        elif form == "one_by_one" or len(active) == 1:
+            progress = counted(self, context, "label", len(active))
+            models = list(
+                binary_models(
+                    self.estimator, X, B[:, active], fit_params,
+                    n_jobs=self.n_jobs, progress=progress,
+                )
+            )  # fmt: skip
+        else:
+            # Wide integers: scikit-learn's LabelBinarizer counts labels in the type they come in.
+            marks = sp.csr_array(B[:, active]).astype(np.int64)
+            marks = marks.toarray() if form == "dense" else marks
+            models = [clone(self.estimator).fit(X, marks, **fit_params)]
+        return FittedEstimators(EstimatorScores(models, active, constants, self.response_method))
+
+    def _out_of_fold(
+        self,
+        X: Any,
+        y: Any,
+        B: Any,
+        weights: Array | None,
+        fit_params: dict[str, Any],
+        split_params: dict[str, Any],
+        context: CallbackContext,
+    ) -> Iterator[ScoredBlock]:
+        """Score rows with estimators that have not seen them."""
+        n = B.shape[0]
+        cv = self.cv
+        if isinstance(cv, Integral) and not isinstance(cv, bool):
+            if n < 2:
+                return
+            splitter: Any = MultilabelStratifiedKFold(min(int(cv), n), shuffle=False)
+            folds = splitter.split(B, B)
+        else:
+            folds = check_cv(cv, y, classifier=True).split(X, y, **split_params)
+        for rest, held in folds:
+            step = context.subcontext("fold", max_subtasks=None)
+            step.call_on_fit_task_begin(estimator=self)
+            part = take_params(fit_params, rest, n)
+            rows, labels = take_rows(X, rest), take_rows(y, rest)
+            scores = self._learn_rows(rows, labels, B[rest], part, step).scores
+            for block, values in scores.in_blocks(take_rows(X, held)):
+                chosen = held[block]
+                yield values, B[chosen], None if weights is None else weights[chosen]
+            step.call_on_fit_task_end(estimator=self)
