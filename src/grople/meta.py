@@ -254,7 +254,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
 
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return X
+        return indexable(X)[0]
 
     def _encode(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         """Return the rows that count, their labels and their weights."""

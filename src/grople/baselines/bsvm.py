@@ -2,20 +2,21 @@
 
     min_{w,b}  ½‖w‖² + C Σ_i ℓ(y_i (x_i w + b)),   y_i = ±1
 
-ℓ is the hinge loss (LIBSVM, the published one; the intercept b carries no penalty) or its square
-(LIBLINEAR, faster; b is penalised like a weight).
+ℓ is the hinge loss (LIBSVM, the published one) or its square (LIBLINEAR, faster). LIBSVM's
+intercept b carries no penalty; LIBLINEAR's, a hundredth of that of a weight.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils import check_random_state
 
 from grople.base import RowClassifier
 from grople.baselines.settings import published_setting
@@ -30,6 +31,8 @@ Array = NDArray[Any]
 
 #: Solvers by name.
 SOLVERS = ("liblinear", "libsvm")
+#: C times the mean squared length of a row where C is left to us.
+AUTO_C = 0.3
 
 
 @dataclass(frozen=True)
@@ -40,18 +43,52 @@ class BSVMModel:
     n_iter: int
 
 
-def linear_svm(solver: str, C: float, tol: float, max_iter: int, seed: int) -> Any:
-    """Return a linear SVM of scikit-learn for two classes, not yet fitted.
+def mean_square(X: Any, weights: Array | None = None) -> float:
+    """Return the mean squared length of a row (of float64, dense or CSR).
 
     Examples
     --------
-    >>> linear_svm("libsvm", C=1.0, tol=1e-3, max_iter=1000, seed=0).kernel
-    'linear'
+    >>> import numpy as np
+    >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> mean_square(X), mean_square(sp.csr_array(X), np.array([0.0, 2.0]))
+    (13.0, 1.0)
     """
+    values = X.data if sp.issparse(X) else X
+    if weights is None:
+        return float(np.vdot(values, values)) / X.shape[0]
+    if sp.issparse(X):
+        total = np.dot(values**2, np.repeat(weights, np.diff(X.indptr)))
+    else:
+        total = np.dot(np.einsum("ij,ij->i", X, X), weights)
+    return float(total / weights.sum())
+
+
+def linear_svm(
+    solver: str,
+    C: float | str,
+    tol: float,
+    max_iter: int,
+    X: Any,
+    weights: Array | None = None,
+) -> Any:
+    """Return a linear SVM of scikit-learn for two classes and rows like these, not yet fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> linear_svm("libsvm", "auto", tol=1e-3, max_iter=1000, X=np.full((3, 2), 5.0))
+    SVC(C=0.006, kernel='linear')
+    """
+    square = mean_square(X, weights) or 1.0
+    if isinstance(C, str):
+        C = AUTO_C / square
     if solver == "libsvm":
         # LIBSVM counts steps on pairs of rows, not passes over all rows: no common limit.
         return SVC(kernel="linear", C=C, tol=tol)
-    return LinearSVC(C=C, tol=tol, max_iter=max_iter, random_state=seed)
+    # A constant feature ten times as large as the others carries a hundredth of the penalty.
+    # Solved in the primal, which takes no offence at it and needs no random numbers.
+    size = 10.0 * math.sqrt(square)
+    return LinearSVC(C=C, tol=tol, max_iter=max_iter, dual=False, intercept_scaling=size)
 
 
 class BSVM(RowClassifier):
@@ -59,8 +96,9 @@ class BSVM(RowClassifier):
 
     Parameters
     ----------
-    C : float, default=0.1
-        Weight of the loss against ½‖w‖².
+    C : float or "auto", default="auto"
+        Weight of the loss against ½‖w‖². ``"auto"`` is 0.3 over the mean squared length of a row,
+        so that the unit of the features does not matter.
     solver : {"liblinear", "libsvm"}, default="liblinear"
         ``"liblinear"`` minimises the squared hinge loss and is fast; ``"libsvm"`` the hinge loss
         itself with an intercept that carries no penalty, the published choice.
@@ -74,8 +112,6 @@ class BSVM(RowClassifier):
         out-of-fold scores (five further fits).
     n_jobs : int, optional
         Labels learnt at a time, in processes that share the features.
-    random_state : int, RandomState or None, default=None
-        Seed of LIBLINEAR's passes over the rows.
 
     Attributes
     ----------
@@ -94,13 +130,13 @@ class BSVM(RowClassifier):
     >>> from grople.datasets import load
     >>> from grople.metrics import example_f1
     >>> data = load("debtags-mini")
-    >>> model = BSVM(decision="sign", random_state=0).fit(data.X[:3000], data.Y[:3000])
+    >>> model = BSVM(decision="sign").fit(data.X[:3000], data.Y[:3000])
     >>> example_f1(data.Y[3000:], model.predict(data.X[3000:])) > 0.4
     True
     """
 
     _parameters: ClassVar[dict[str, Parameter]] = {
-        "C": Number(np.finfo(float).tiny),
+        "C": Number(np.finfo(float).tiny, words=("auto",)),
         "solver": Choice(SOLVERS),
         "tol": Number(np.finfo(float).tiny),
         "max_iter": Whole(1),
@@ -109,14 +145,13 @@ class BSVM(RowClassifier):
 
     def __init__(
         self,
-        C: float = 0.1,
+        C: float | str = "auto",
         *,
         solver: str = "liblinear",
         tol: float = 1e-3,
         max_iter: int = 1000,
         decision: str | float = "example_f1",
         n_jobs: int | None = None,
-        random_state: Any = None,
     ) -> None:
         self.C = C
         self.solver = solver
@@ -124,7 +159,6 @@ class BSVM(RowClassifier):
         self.max_iter = max_iter
         self.decision = decision
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @classmethod
     def published(cls, name: str, **parameters: Any) -> Self:
@@ -164,11 +198,11 @@ class BSVM(RowClassifier):
     def _learn_rows(
         self, X: Any, B: Any, weights: Array | None, context: CallbackContext | None = None
     ) -> BSVMModel:
+        X = ready_rows(X)
         active, constants = varying_labels(B)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         models = binary_models(
-            linear_svm(self.solver, self.C, self.tol, self.max_iter, seed),
-            ready_rows(X),
+            linear_svm(self.solver, self.C, self.tol, self.max_iter, X, weights),
+            X,
             B[:, active],
             None if weights is None else {"sample_weight": weights},
             keep=linear_part,

@@ -73,8 +73,8 @@ class MLSF(RowClassifier):
         Weight of ‖V‖₁ in the selection of features (γ); larger selects fewer.
     alpha : float, default=0.0
         Weight of the correlation between meta-labels in the selection (α); zero is the Lasso.
-    C : float, default=1.0
-        Weight of the loss of the SVMs.
+    C : float or "auto", default="auto"
+        Weight of the loss of the SVMs, as in :class:`~grople.baselines.bsvm.BSVM`; published 1.
     solver : {"liblinear", "libsvm"}, default="liblinear"
         Solver of the SVMs, as in :class:`~grople.baselines.bsvm.BSVM`; published ``"libsvm"``.
     similarity_weight : float in [0, 1], default=0.8
@@ -97,7 +97,7 @@ class MLSF(RowClassifier):
     n_jobs : int, optional
         Meta-labels learnt at a time, in processes.
     random_state : int, RandomState or None, default=None
-        Seed of the clustering, of the order of chains and of LIBLINEAR.
+        Seed of the clustering and of the order of chains.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class MLSF(RowClassifier):
         "meta_label_size": Whole(1),
         "gamma": Number(np.finfo(float).tiny),
         "alpha": Number(),
-        "C": Number(np.finfo(float).tiny),
+        "C": Number(np.finfo(float).tiny, words=("auto",)),
         "solver": Choice(SOLVERS),
         "similarity_weight": Number(high=1.0),
         "epsilon": Number(),
@@ -148,7 +148,7 @@ class MLSF(RowClassifier):
         meta_label_size: int = 10,
         gamma: float = 0.1,
         alpha: float = 0.0,
-        C: float = 1.0,
+        C: float | str = "auto",
         *,
         solver: str = "liblinear",
         similarity_weight: float = 0.8,
@@ -198,6 +198,7 @@ class MLSF(RowClassifier):
         """
         reference: dict[str, Any] = {
             "gamma": published_setting(NEAREST_GAMMA, name),
+            "C": 1.0,
             "solver": "libsvm",
             "fit_intercept": False,
             "decision": "sign",
@@ -249,8 +250,7 @@ class MLSF(RowClassifier):
         )
         members = groups.members() if len(active) else []
         orders = [rng.permutation(len(labels)) for labels in members]
-        seed = rng.randint(np.iinfo(np.int32).max)
-        svm = linear_svm(self.solver, self.C, self.tol, self.max_iter, seed)
+        svm = linear_svm(self.solver, self.C, self.tol, self.max_iter, X, weights)
         V = None
         for gamma in gammas:
             V = self._select(selection, gamma, V)
