@@ -143,6 +143,11 @@ class Design:
         """Return ȳ."""
         return self.moments.labels.sums / self.moments.n
 
+    @property
+    def shared_means(self) -> Array:
+        """ȳ where X̃ is centred, else zero: for methods that centre both or neither."""
+        return self.label_means if self.centred else np.zeros(self.moments.n_labels)
+
     def gram(self, Z: Array) -> Array:
         """Return X̃ᵀX̃ Z."""
         return self.view.gram(Z) if self.gram_matrix is None else self.gram_matrix @ Z

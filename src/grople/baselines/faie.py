@@ -145,14 +145,13 @@ def faie(design: Design, size: int, ridges: Sequence[float], alphas: Sequence[fl
     Where the intercept is penalised, H has none, as published.
     """
     seen = design.without_constant()
-    offset = design.label_means if design.centred else np.zeros(design.moments.n_labels)
     for ridge in ridges:
         for alpha in alphas:
             code = leading_code(seen, size, ridge, alpha)
             C = np.vstack([code.C, np.zeros((1, code.C.shape[1]))]) if design.penalised else code.C
             target = design.view.target(code.A) + design.gram(C)  # X̃ᵀU
             ((_, Z),) = design.solutions(target, [ridge])
-            yield {"ridge": ridge, "alpha": alpha}, design.scores(Z, code.V, offset)
+            yield {"ridge": ridge, "alpha": alpha}, design.scores(Z, code.V, design.shared_means)
 
 
 def faie_path(
@@ -253,8 +252,9 @@ class FaIE(LinearEmbedding):
     >>> from grople.datasets import load
     >>> from grople.metrics import example_f1
     >>> data = load("debtags-mini")
-    >>> model = FaIE(decision="sign").fit(data.X[:3000], data.Y[:3000])
-    >>> example_f1(data.Y[3000:], model.predict(data.X[3000:])) > 0.4
+    >>> X, Y = data.X[:, :500], data.Y
+    >>> model = FaIE(decision="sign").fit(X[:3000], Y[:3000])
+    >>> example_f1(Y[3000:], model.predict(X[3000:])) > 0.3
     True
     """
 

@@ -107,8 +107,9 @@ class Ridge(MomentClassifier):
     >>> from grople.datasets import load
     >>> from grople.metrics import example_f1
     >>> data = load("debtags-mini")
-    >>> model = Ridge(decision="sign").fit(data.X[:3000], data.Y[:3000])
-    >>> example_f1(data.Y[3000:], model.predict(data.X[3000:])) > 0.4
+    >>> X, Y = data.X[:, :500], data.Y
+    >>> model = Ridge(decision="sign").fit(X[:3000], Y[:3000])
+    >>> example_f1(Y[3000:], model.predict(X[3000:])) > 0.3
     True
     """
 

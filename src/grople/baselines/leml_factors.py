@@ -1,0 +1,172 @@
+"""The factors of LEML from moments, where all labels are observed.
+
+    min_{W,H}  ½‖Y − X̃ W H‖² + (λ/2)(‖W‖² + ‖H‖²)
+
+Both steps of the alternation are exact. H = (WᵀX̃ᵀX̃W + λI)^{-1}WᵀX̃ᵀY; and for each eigenvector p of
+HHᵀ, σ its eigenvalue, (X̃ᵀX̃ + (λ/σ)I) Wp = X̃ᵀYHᵀp/σ. The product WH leaves the scale between W and H
+open: balancing it after each round, WᵀW = HHᵀ, is what the penalty wants and saves most of the
+rounds. Y is centred where X̃ is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from grople.baselines.cplst import predictable_axes
+from grople.baselines.design import Design
+
+__all__ = ["Factors", "balanced", "factorise", "factorise_as_published", "trace_weight"]
+
+Array = NDArray[Any]
+
+#: Rounds of the published scheme.
+PUBLISHED_ROUNDS = 10
+#: Steps of conjugate gradients a round, in the implicit form.
+STEPS = 20
+#: Directions of H with less than this share of the largest are rounding.
+NEGLIGIBLE = 1e-14
+
+
+@dataclass(frozen=True)
+class Factors:
+    """W and H, and how the objective fell, round by round."""
+
+    W: Array
+    H: Array
+    objective_path: Array
+
+
+def factorise(
+    design: Design,
+    size: int,
+    ridge: float,
+    *,
+    start: Factors | None = None,
+    tol: float = 1e-5,
+    max_iter: int = 100,
+) -> Factors:
+    """Alternate exact steps and balancing, from the predictable axes of the labels.
+
+    Parameters
+    ----------
+    design : Design
+        Features and labels.
+    size : int
+        d.
+    ridge : float
+        λ.
+    start : Factors, optional
+        Start from these instead.
+    tol : float
+        Stop when a round saves at most this share of the objective.
+    max_iter : int
+        The most rounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grople import Moments
+    >>> X, B = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> factors = factorise(Design(Moments.from_data(X, B)), size=2, ridge=0.1)
+    >>> bool(np.allclose(factors.W.T @ factors.W, factors.H @ factors.H.T))
+    True
+    """
+    cross = design.view.target(np.eye(design.moments.n_labels))
+    constant = _squared_labels(design)
+    if start is not None:
+        W, H = start.W, start.H
+    else:
+        # The minimum has at most as many dimensions as there are features.
+        ((_, P),) = design.solutions(cross, [ridge])
+        H = predictable_axes(cross, P, min(size, len(cross))).T
+        W = P @ H.T
+    path: list[float] = []
+    for _ in range(max_iter):
+        W = _map_step(design, cross, W, H, ridge)
+        H, saved = _label_step(design, cross, W, ridge)
+        W, H = balanced(W, H)
+        path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
+        if len(path) > 1 and path[-2] - path[-1] <= tol * path[-1]:
+            break
+    return Factors(W, H, np.asarray(path))
+
+
+def factorise_as_published(
+    design: Design, size: int, ridge: float, random_state: Any = None
+) -> Factors:
+    """Alternate ten rounds from a normal random H, without balancing."""
+    cross = design.view.target(np.eye(design.moments.n_labels))
+    constant = _squared_labels(design)
+    H = check_random_state(random_state).standard_normal((size, cross.shape[1]))
+    W = np.zeros((len(cross), size))
+    path: list[float] = []
+    for _ in range(PUBLISHED_ROUNDS):
+        W = _map_step(design, cross, W, H, ridge)
+        H, saved = _label_step(design, cross, W, ridge)
+        path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
+    return Factors(W, H, np.asarray(path))
+
+
+def balanced(W: Array, H: Array) -> tuple[Array, Array]:
+    """Return factors of the same product WH with the smallest ‖W‖² + ‖H‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W, H = balanced(np.array([[8.0]]), np.array([[2.0]]))
+    >>> bool(np.allclose(W * H, 16.0)), bool(np.allclose(W**2, H**2))
+    (True, True)
+    """
+    left, small_left = np.linalg.qr(W)
+    right, small_right = np.linalg.qr(H.T)
+    u, s, v = np.linalg.svd(small_left @ small_right.T, full_matrices=False)
+    root = np.sqrt(s)
+    return (left @ u) * root, root[:, None] * (v @ right.T)
+
+
+def trace_weight(design: Design) -> float:
+    """Return the λ that pulls as hard as the best ridge weight does, at the ridge solution.
+
+    Over all factors of Z = WH the penalty is λ times the sum of the singular values s of Z. The
+    ridge penalty (γ/2)‖Z‖² with γ from generalised cross-validation has the gradient γZ, so along Z
+    both pull alike where λ Σs = γ Σs².
+    """
+    gamma = design.best_ridge()
+    ((_, Z),) = design.solutions(design.cross(np.eye(design.moments.n_labels)), [gamma])
+    values = np.sqrt(np.maximum(np.linalg.eigvalsh(Z.T @ Z), 0.0))
+    total = float(values.sum())
+    return gamma * float(np.square(values).sum()) / total if total > 0 else gamma
+
+
+def _map_step(design: Design, cross: Array, W: Array, H: Array, ridge: float) -> Array:
+    values, vectors = np.linalg.eigh(H @ H.T)
+    alive = values > NEGLIGIBLE * max(float(values[-1]), np.finfo(float).tiny)
+    values, vectors = values[alive], vectors[:, alive]
+    right = cross @ (H.T @ vectors) / values
+    return design.solve(right, ridge / values, start=W @ vectors, max_iter=STEPS) @ vectors.T
+
+
+def _label_step(design: Design, cross: Array, W: Array, ridge: float) -> tuple[Array, float]:
+    """Return the best H, and by how much WH reduces ‖Y‖²."""
+    inner, right = W.T @ design.gram(W), W.T @ cross
+    shifted = inner.copy()
+    # A hair of ridge keeps λ = 0 solvable.
+    shifted[np.diag_indices_from(shifted)] += max(ridge, 1e-12 * float(np.trace(inner)), 1e-300)
+    H = scipy.linalg.solve(shifted, right, assume_a="pos", check_finite=False)
+    return H, float(np.vdot(H, 2.0 * right - inner @ H))
+
+
+def _squares(W: Array, H: Array) -> float:
+    return float(np.vdot(W, W) + np.vdot(H, H))
+
+
+def _squared_labels(design: Design) -> float:
+    """Return ‖Y‖², centred where the features are."""
+    labels = design.moments.labels
+    return labels.total - float(design.shared_means @ labels.sums)
