@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -352,11 +353,17 @@ class TestMissingValues:
 
 
 # Cells as they occur, with a few that do not fit; both paths must agree on all of them.
-CELLS = ["0", "1", "2", "1.5", "-3e2", "r", "g", "'r'", "?", "01", "1.0", "nan", "", " 1", "1_0"]
-plain_row = st.lists(st.sampled_from(CELLS[:7]), min_size=3, max_size=3).map(",".join)
+PLAIN = ["0", "1", "2", "9007199254740993", "1.5", "-3e2", "r"]
+CELLS = [*PLAIN, "'r'", "?", "01", "1.0", "nan", "", " 1", "1_0", "1e999", "é"]
+plain_row = st.lists(st.sampled_from(PLAIN), min_size=3, max_size=3).map(",".join)
 dense_row = st.lists(st.sampled_from(CELLS), min_size=2, max_size=4).map(",".join)
 pair = st.tuples(st.sampled_from("0123"), st.sampled_from(CELLS)).map(" ".join)
-sparse_row = st.lists(pair, max_size=3).map(lambda pairs: "{" + ",".join(pairs) + "}")
+whole_pairs = st.lists(st.sampled_from(PLAIN[:4]), max_size=3).map(
+    lambda cells: [f"{index} {cell}" for index, cell in enumerate(cells)]
+)
+braces = "{{{}}}".format
+whole_row = whole_pairs.map(lambda pairs: braces(",".join(pairs)))
+sparse_row = st.lists(pair, max_size=3).map(lambda pairs: braces(",".join(pairs)))
 odd_row = st.text("{}, 01r%'\t", max_size=8)
 
 
@@ -364,13 +371,17 @@ odd_row = st.text("{}, 01r%'\t", max_size=8)
 @given(
     rows=st.one_of(
         st.lists(plain_row, max_size=4),
+        st.lists(whole_row, max_size=4),
         st.lists(dense_row, max_size=4),
         st.lists(sparse_row, max_size=4),
         st.lists(st.one_of(sparse_row, odd_row), max_size=4),
-    )
+    ),
+    label=st.sampled_from(["{0,1}", "numeric", "{1,0}"]),
+    kind=st.sampled_from(["{r,g,b}", "{0,1,2}", "real", "{1,0}", "string"]),
 )
-def test_the_fast_path_agrees_with_the_precise_one(rows: list[str]) -> None:
-    header, _, _ = read_header(iter([(1, HEAD.encode())]), "f", "utf-8")
+def test_the_fast_path_agrees_with_the_precise_one(rows: list[str], label: str, kind: str) -> None:
+    text = f"@attribute y {label}\n@attribute a real\n@attribute b {kind}\n@data\n"
+    header, _, _ = read_header(iter([(1, text.encode())]), "f", "utf-8")
     domains = domains_of(header.attributes, frozenset({"y"}), "utf-8")
     parser = _arff_rows.RowParser(
         header.attributes, domains, file="f", encoding="utf-8", missing="error"
@@ -451,3 +462,18 @@ def test_blocks_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.Mo
         parts = read_arff(file)
         assert (parts.X != whole.X).nnz == 0
         assert (parts.Y != whole.Y).nnz == 0
+
+
+def test_a_sparse_file_is_never_made_dense(tmp_path: Path) -> None:
+    width, n_rows = 20_000, 2_000
+    header = "".join(f"@attribute a{i} numeric\n" for i in range(width))
+    rows = "".join(f"{{0 1,{i + 1} 2.5,{width - 1} 3}}\n" for i in range(n_rows))
+    file = tmp_path / "x.arff"
+    file.write_text(f"@relation 'x: -C 1'\n{header}@data\n{rows}")
+    tracemalloc.start()
+    bundle = read_arff(file)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert bundle.X.shape == (n_rows, width - 1)
+    assert bundle.X.nnz == 2 * n_rows
+    assert peak < 8 * width * n_rows / 5  # the dense matrix would take five times as much and more

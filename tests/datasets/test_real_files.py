@@ -11,6 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from grople.datasets._arff_rows import RowParser
 from grople.datasets.bundle import Bundle
 from grople.datasets.reading import read, write
 from grople.datasets.text import read_texts, vectorise
@@ -58,6 +59,17 @@ def test_arff_equals_npz(mulan: tuple[Bundle, Bundle]) -> None:
     assert (arff.Y != npz.Y).nnz == 0
     assert arff.feature_names == npz.feature_names
     assert arff.label_names == npz.label_names
+
+
+@pytest.mark.parametrize("file", MULAN)
+def test_plain_files_never_need_the_precise_path(
+    shared_data: Path, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: Any) -> None:
+        raise AssertionError("a plain block was read row by row")
+
+    monkeypatch.setattr(RowParser, "_precise", slow)
+    assert read(shared_data / "mulan" / f"{file}.arff").n_rows > 500
 
 
 def test_the_identifier_of_genbase(shared_data: Path) -> None:

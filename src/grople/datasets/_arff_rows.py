@@ -20,9 +20,7 @@ from grople.datasets._matrices import compact, rises_within_rows
 from grople.datasets._streams import decode
 from grople.errors import DataError
 
-__all__ = ["MISSING_RULES", "RowParser"]
-
-MISSING_RULES = ("error", "zero", "nan")
+__all__ = ["RowParser"]
 
 _FLAGS = re.ASCII | re.DOTALL
 _DENSE_ITEM = re.compile(rf"\s*({QUOTED}|{PLAIN})\s*(?:(,)|(?:%.*)?$)", _FLAGS)

@@ -25,6 +25,8 @@ class Domain:
     ----------
     codes : dict or None
         Number of each nominal value; None for a numeric column.
+    encoded : dict or None
+        The same by the bytes of a bare value.
     first : float
         What a sparse row leaves out: the first nominal value, or zero.
     binary : bool
@@ -40,7 +42,7 @@ class Domain:
     skipped: bool = False
 
     @property
-    def largest_literal(self) -> float:
+    def largest_literal(self) -> int:
         """The largest whole number n such that 0 … n, written plainly, stand for themselves.
 
         Negative where even that fails; such a column cannot be read as plain integers.
@@ -67,7 +69,9 @@ class Domain:
     def convert(self, tokens: Sequence[bytes]) -> Any | None:
         """Return the numbers of bare tokens at once, or None if one needs a closer look."""
         if self.skipped:
-            return np.zeros(len(tokens))
+            # Nobody reads these, but they must be there and be text.
+            plain = all(tokens) and b"".join(tokens).isascii()
+            return np.zeros(len(tokens)) if plain else None
         if self.encoded is not None:
             try:
                 return np.fromiter(map(self.encoded.__getitem__, tokens), np.float64, len(tokens))

@@ -18,9 +18,7 @@ from grople.datasets._matrices import (
 )
 from grople.errors import DataError
 
-__all__ = ["MISSING_RULES", "Layout", "TableBuilder"]
-
-MISSING_RULES = ("error", "zero", "nan")
+__all__ = ["Layout", "TableBuilder"]
 
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 _WORDS = {"true": 1.0, "false": 0.0}

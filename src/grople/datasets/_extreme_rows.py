@@ -14,12 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from grople.datasets._matrices import NUMBER, compact, rises_within_rows
+from grople.datasets._matrices import compact, number_or_reason, rises_within_rows
 from grople.errors import DataError
 
 __all__ = ["RowGrammar", "Rows"]
 
-_PAIR = re.compile(rb"(\d{1,18}):(" + NUMBER.encode() + rb")")
 _LABEL = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
 _STRUCTURE = b",: \n\t\r\f\v#"
 _PLAIN_BYTES = bytes(set(range(256)) - set(_STRUCTURE))
@@ -163,10 +162,10 @@ class RowGrammar:
     def _features(self, tokens: list[bytes], line: int) -> dict[int, float]:
         row: dict[int, float] = {}
         for token in tokens:
-            match = _PAIR.fullmatch(token)
-            if match is None:
+            index, colon, text = token.partition(b":")
+            if not (colon and index.isdigit() and len(index) <= 18):
                 self._fail(f"expected index:value, found {_shown(token)}", line)
-            column, value = int(match[1]), float(match[2])
+            column, value = int(index), number_or_reason(text.decode("utf-8", "replace"))
             if not self.feature_start <= column < self.feature_end:
                 self._fail(
                     f"feature index {column} is out of range: "
@@ -175,8 +174,8 @@ class RowGrammar:
                 )
             if column in row:
                 self._fail(f"feature index {column} occurs twice in the row", line)
-            if not np.isfinite(value):
-                self._fail(f"{_shown(match[2])} is not a finite number", line)
+            if isinstance(value, str):
+                self._fail(f"feature {column}: {value}", line)
             row[column] = value
         return row
 

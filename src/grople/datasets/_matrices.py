@@ -15,6 +15,7 @@ __all__ = [
     "MAX_COLUMNS",
     "NUMBER",
     "binary_labels",
+    "check_missing_rule",
     "checked_csr",
     "compact",
     "finite_features",
@@ -30,7 +31,14 @@ MAX_COLUMNS = 2**31 - 1
 #: A number as data files write it; Python's own ``float`` also takes ``1_000`` and ``nan``.
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
+_MISSING_RULES = ("error", "zero", "nan")
 _NOT_FINITE = ("nan", "inf", "infinity")
+
+
+def check_missing_rule(rule: str) -> None:
+    """Refuse an unknown rule for missing values."""
+    if rule not in _MISSING_RULES:
+        raise ValueError(f"missing must be one of {_MISSING_RULES}, not {rule!r}")
 
 
 def number_or_reason(text: str) -> float | str:

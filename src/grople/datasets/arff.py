@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.datasets._arff_header import Attribute, Header, read_header
-from grople.datasets._arff_rows import MISSING_RULES, RowParser
+from grople.datasets._arff_rows import RowParser
 from grople.datasets._arff_values import domains_of, is_ambiguous
 from grople.datasets._arff_writer import write_arff
-from grople.datasets._matrices import compact, one_hot, stacked
+from grople.datasets._matrices import check_missing_rule, compact, one_hot, stacked
 from grople.datasets._mulan import read_label_names
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
@@ -88,8 +88,7 @@ def read_arff(
     >>> bundle.label_names, bundle.feature_names, bundle.X.tolist(), bundle.Y.toarray().tolist()
     (('good',), ('x',), [[2.5]], [[1]])
     """
-    if missing not in MISSING_RULES:
-        raise ValueError(f"missing must be one of {MISSING_RULES}, not {missing!r}")
+    check_missing_rule(missing)
     check_encoding(encoding)
     file = os.fspath(path)
     with opened(path, max_bytes) as source:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grople.datasets._columns import MISSING_RULES, Layout, TableBuilder
-from grople.datasets._matrices import number_or_reason
+from grople.datasets._columns import Layout, TableBuilder
+from grople.datasets._matrices import check_missing_rule, number_or_reason
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
     Source,
@@ -150,8 +150,7 @@ def read_parquet(
 
 
 def _check_options(missing: str, separator: str) -> None:
-    if missing not in MISSING_RULES:
-        raise ValueError(f"missing must be one of {MISSING_RULES}, not {missing!r}")
+    check_missing_rule(missing)
     if not separator:
         raise ValueError("separator must not be empty")
 
