@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.fingerprints import match_rows, row_fingerprints
+from grople.fingerprints import canonical, match_rows, row_fingerprints
 from grople.moments.labels import ROUNDING, LabelMoments
 from grople.moments.view import FeatureView
 
@@ -21,8 +22,8 @@ Array = NDArray[Any]
 
 #: Bytes that the explicit matrices may take before the implicit form is chosen.
 MEMORY_BUDGET = 2 * 2**30
-#: Rows of dense X converted to float64 at a time.
-BLOCK_ROWS = 8192
+#: Values in a block of rows, at least and at most.
+BLOCK_VALUES = (1 << 18, 1 << 22)
 #: Time of one multiply-add in a sparse product relative to one in a dense product.
 SPARSE_COST = 40.0
 
@@ -153,7 +154,8 @@ class Moments(ABC):
     def __sub__(self, other: Moments) -> Self:
         self._check_alike(other)
         squares = self.feature_squares - other.feature_squares
-        if np.any(squares < -ROUNDING * np.maximum(self.feature_squares, 1.0)):
+        # Not relative to each feature: of one whose rows all went before, rounding may be left.
+        if np.any(squares < -ROUNDING * self.feature_squares.max(initial=0.0)):
             feature = int(np.argmin(squares))
             raise ValueError(
                 f"cannot remove these rows: feature {feature} would be left with a negative sum "
@@ -181,25 +183,24 @@ class ExplicitMoments(Moments):
     @classmethod
     def _of_rows(cls, X: Any, B: Any, weights: Array | None) -> ExplicitMoments:
         B = sp.csr_array(B)
-        labels = LabelMoments.from_labels(B, weights)
-        D = X.shape[1]
-        xtx, xtb = np.zeros((D, D)), np.zeros((D, B.shape[1]))
-        feature_sum = np.zeros(D)
-        for rows in _row_blocks(X):
-            block = X[rows] if sp.issparse(X) else np.asarray(X[rows], dtype=np.float64)
-            if sp.issparse(block):
-                block = sp.csr_array(block, dtype=np.float64)
+        D, L = X.shape[1], B.shape[1]
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+        dense = not sp.issparse(X) or _cheaper_dense(X)
+        labels = LabelMoments.from_labels(B[:0], None if weights is None else weights[:0])
+        xtx, xtb, feature_sum = np.zeros((D, D)), np.zeros((D, L)), np.zeros(D)
+        for rows in _row_blocks(X, L, dense):
+            block = _dense(X[rows]) if dense else X[rows]
+            block = block.astype(np.float64, copy=False)
+            weight = None if weights is None else weights[rows]
+            labels += LabelMoments.from_labels(B[rows], weight)
             marks = B[rows].astype(np.float64)
-            if weights is None:
-                weighted = block
-            else:
+            if weight is not None:
                 # √w on both sides keeps XᵀX a product of one matrix with itself.
-                root = np.sqrt(weights[rows])[:, None]
-                block = sp.csr_array(block * root) if sp.issparse(block) else block * root
-                weighted = sp.csr_array(block * root) if sp.issparse(block) else block * root
-            _add_gram(xtx, block)
-            xtb += _dense(weighted.T @ marks)
-            feature_sum += weighted.sum(axis=0)
+                block, marks = (_rows_times(np.sqrt(weight), part) for part in (block, marks))
+            _add(xtx, block.T @ block)
+            _add(xtb, block.T @ marks)
+            feature_sum += block.sum(axis=0) if weight is None else np.sqrt(weight) @ block
         return cls(labels, feature_sum, xtx.diagonal().copy(), xtx, xtb)
 
     def gram(self, Z: Array) -> Array:
@@ -263,9 +264,7 @@ class ImplicitMoments(Moments):
 
     @classmethod
     def _of_rows(cls, X: Any, B: Any, weights: Array | None) -> ImplicitMoments:
-        X = sp.csr_array(X)
-        if X.dtype != np.float64:
-            X = X.astype(np.float64)
+        X = canonical(sp.csr_array(X)).astype(np.float64, copy=False)
         B = sp.csr_array(B).astype(np.float64)
         squares = X.power(2)
         ones = np.ones(X.shape[0]) if weights is None else weights
@@ -333,29 +332,35 @@ class ImplicitMoments(Moments):
         return type(self)._of_rows(self.rows[keep], self.marks[keep], weights)  # type: ignore[return-value]
 
 
-def _row_blocks(X: Any) -> list[slice]:
-    # Sparse rows and float64 rows are multiplied as they are; other dtypes are cast in blocks.
-    whole = (sp.issparse(X) and not _cheaper_dense(X)) or (
-        not sp.issparse(X) and X.dtype == np.float64
-    )
-    size = max(X.shape[0], 1) if whole else BLOCK_ROWS
-    return [slice(i, i + size) for i in range(0, X.shape[0], size)]
+def _row_blocks(X: Any, n_labels: int, dense: bool) -> Iterator[slice]:
+    """Yield blocks of rows that hold about as many values as the moments themselves."""
+    n_rows, D = X.shape
+    per_row = D if dense else X.nnz / max(n_rows, 1)
+    values = np.clip(D * (D + n_labels), *BLOCK_VALUES)
+    size = max(1, int(values / max(per_row, 1.0)))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
 
 
 def _cheaper_dense(X: Any) -> bool:
-    per_row = np.diff(X.tocsr().indptr).astype(np.float64)
+    per_row = np.diff(X.indptr).astype(np.float64)
     return bool(SPARSE_COST * np.sum(per_row**2) > float(X.shape[0]) * X.shape[1] ** 2)
 
 
-def _add_gram(total: Array, block: Any) -> None:
-    if sp.issparse(block) and _cheaper_dense(block):
-        block = block.toarray()
-    product = block.T @ block
-    if not sp.issparse(product):
-        total += product
-        return
-    product = product.tocoo()
-    total[product.row, product.col] += product.data  # the product has no duplicate entries
+def _rows_times(weights: Array, matrix: Any) -> Any:
+    return (
+        sp.csr_array(matrix * weights[:, None])
+        if sp.issparse(matrix)
+        else matrix * weights[:, None]
+    )
+
+
+def _add(total: Array, product: Any) -> None:
+    if sp.issparse(product) and 8 * product.nnz < total.size:
+        product = product.tocoo()
+        total[product.row, product.col] += product.data  # a product has no duplicate entries
+    else:
+        total += _dense(product)
 
 
 def _dense(matrix: Any) -> Array:

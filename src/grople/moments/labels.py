@@ -124,7 +124,8 @@ class LabelMoments:
     def __sub__(self, other: LabelMoments) -> LabelMoments:
         n = self.n - other.n
         counts = self.counts - other.counts
-        slack = ROUNDING * float(abs(self.n))
+        exact = np.issubdtype(counts.dtype, np.integer)
+        slack = 0.0 if exact else ROUNDING * float(abs(self.n))
         if n < -slack:
             raise ValueError(f"cannot remove {other.n:g} rows: only {self.n:g} were added")
         if np.any(counts < -slack):
@@ -132,6 +133,12 @@ class LabelMoments:
             raise ValueError(
                 f"cannot remove these rows: label {label} would be left with a count of "
                 f"{counts[label]:g}; they were not all added before"
+            )
+        if np.any(counts > n + slack):
+            label = int(np.argmax(counts))
+            raise ValueError(
+                f"cannot remove these rows: label {label} would be left on {counts[label]:g} of "
+                f"{n:g} rows; they were not all added before"
             )
         pairs = self.cooccurrence - other.cooccurrence
         if (pairs.min() if np.prod(pairs.shape) else 0) < -slack:
