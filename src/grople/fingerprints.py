@@ -13,17 +13,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["match_rows", "mix", "row_fingerprints"]
+__all__ = ["canonical", "match_rows", "mix", "row_fingerprints"]
 
 Fingerprints = NDArray[np.uint64]
 
 _BLOCK_VALUES = 1 << 20
+#: Added before the last scramble, which leaves zero (a row of zeros) where it is.
+_OFFSET = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_fingerprints(
     X: Any, B: Any | None = None, weights: NDArray[Any] | None = None
 ) -> Fingerprints:
     """Return one fingerprint a row, of its features and, if given, labels and weight.
+
+    A weight of one is no weight.
 
     Examples
     --------
@@ -36,8 +40,8 @@ def row_fingerprints(
     if B is not None:
         sums = mix(sums) + _keyed_sums(B, key=2)
     if weights is not None:
-        sums = mix(sums) + _scrambled(np.asarray(weights, dtype=np.float64))
-    return mix(sums)
+        sums = sums + _scrambled(weights) - _scrambled(np.ones(1))
+    return mix(sums + _OFFSET)
 
 
 def mix(values: Fingerprints) -> Fingerprints:
@@ -64,13 +68,21 @@ def match_rows(mine: Fingerprints, theirs: Fingerprints) -> NDArray[np.intp]:
     return order[position]
 
 
+def canonical(X: Any) -> Any:
+    """Return a CSR array without double entries; a copy if X has some, since X is not ours."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def _keyed_sums(X: Any, key: int) -> Fingerprints:
     """Return Σ_j h(x_ij)·k_j modulo 2⁶⁴; h(0) = 0, so absent and zero entries agree."""
     n_rows, n_columns = X.shape
     # One key a column, the same however many columns follow: a label added later changes nothing.
     keys = mix((np.arange(1, n_columns + 1, dtype=np.uint64) << np.uint64(8)) + np.uint64(key))
     if sp.issparse(X):
-        X = sp.csr_array(X)
+        X = canonical(sp.csr_array(X))
         bits = sp.csr_array((_scrambled(X.data), X.indices, X.indptr), shape=X.shape)
         return bits @ keys
     X = np.asarray(X)

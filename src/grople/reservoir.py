@@ -44,16 +44,9 @@ class Reservoir:
 
     @classmethod
     def of(cls, X: Any, B: Any, weights: Array | None, *, capacity: int) -> Self:
-        """Sample from one block of rows."""
-        keys = row_fingerprints(X)
-        keep = _smallest(keys, capacity)
-        return cls(
-            X[keep],
-            sp.csr_array(B)[keep],
-            None if weights is None else weights[keep],
-            keys[keep],
-            capacity,
-        )
+        """Sample at most ``capacity`` rows from one block."""
+        block = cls(X, sp.csr_array(B), weights, row_fingerprints(X), capacity)
+        return block._only(block._smallest())
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -75,14 +68,9 @@ class Reservoir:
                 [np.ones(len(r)) if r.weights is None else r.weights for r in (self, new)]
             )
         keys = np.concatenate([self.keys, new.keys])
-        keep = _smallest(keys, self.capacity)
-        return type(self)(
-            rows[keep],
-            sp.vstack([mine, new.B], format="csr")[keep],
-            None if both is None else both[keep],
-            keys[keep],
-            self.capacity,
-        )
+        marks = sp.vstack([mine, new.B], format="csr")
+        union = type(self)(rows, marks, both, keys, self.capacity)
+        return union._only(union._smallest())
 
     def removed(self, X: Any, B: Any, weights: Array | None) -> Self:
         """Return the sample without these rows, as far as it holds them."""
@@ -94,26 +82,32 @@ class Reservoir:
         removable = np.repeat(values[at], np.minimum(held[at], copies[in_wanted]))
         keep = np.ones(len(mine), dtype=bool)
         keep[match_rows(mine, removable)] = False
-        return type(self)(
-            self.X[keep],
-            self.B[keep],
-            None if self.weights is None else self.weights[keep],
-            self.keys[keep],
-            self.capacity,
-        )
+        return self._only(np.flatnonzero(keep))
 
     def folds(self, n_folds: int) -> NDArray[np.intp]:
         """Return the fold of each row."""
         return fold_of(self.keys, n_folds)
+
+    def _only(self, rows: NDArray[np.intp]) -> Self:
+        weights = None if self.weights is None else self.weights[rows]
+        return type(self)(self.X[rows], self.B[rows], weights, self.keys[rows], self.capacity)
+
+    def _smallest(self) -> NDArray[np.intp]:
+        """Return the rows with the smallest keys, as many as there is room for."""
+        if len(self) <= self.capacity:
+            return np.arange(len(self))
+        last = np.partition(self.keys, self.capacity - 1)[self.capacity - 1]
+        sure, tied = np.flatnonzero(self.keys < last), np.flatnonzero(self.keys == last)
+        room = self.capacity - len(sure)
+        if len(tied) > room:
+            # Rows with the same features: labels and weights decide, not the order of arrival.
+            copies = self._only(tied)
+            order = np.argsort(row_fingerprints(copies.X, copies.B, copies.weights), kind="stable")
+            tied = tied[order[:room]]
+        return np.sort(np.concatenate([sure, tied]))
 
 
 def fold_of(keys: NDArray[np.uint64], n_folds: int) -> NDArray[np.intp]:
     """Return the fold of each row, from its key."""
     # Scrambled once more: the smallest keys share their leading bits.
     return (mix(keys) % np.uint64(n_folds)).astype(np.intp)
-
-
-def _smallest(keys: NDArray[np.uint64], capacity: int) -> NDArray[np.intp]:
-    if len(keys) <= capacity:
-        return np.arange(len(keys))
-    return np.sort(np.argpartition(keys, capacity)[:capacity])
