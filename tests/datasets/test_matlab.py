@@ -158,6 +158,8 @@ def test_a_bomb_in_a_variable(matlab: Any) -> None:
     content = mat5()[:128] + struct.pack("<II", 15, len(packed)) + packed
     with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
         matlab(content, max_bytes=1_000_000)
+    with pytest.raises(DataError, match="no numeric matrix"):
+        matlab(content)  # millions of empty elements, none of which is looked at twice
 
 
 def test_rows_that_only_a_header_vouches_for(matlab: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 import scipy.sparse as sp
@@ -86,16 +87,18 @@ def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     """Return the names, those that occur again with the first free number after them."""
     if len(set(taken)) < len(taken):
         raise ValueError("two labels have the same name, which ARFF does not allow: rename one")
-    used = {*taken}
+    used = {*taken, *names}
+    seen = {*taken}
+    numbers: dict[str, Iterator[int]] = {}
     result, renamed = [], []
-    reserved = {*taken, *names}
     for name in names:
-        fresh, number = name, 2
-        while fresh in used or (fresh is not name and fresh in reserved):
-            fresh, number = f"{name}_{number}", number + 1
-        if fresh != name:
+        fresh = name
+        if name in seen:
+            counter = numbers.setdefault(name, count(2))
+            fresh = next(text for n in counter if (text := f"{name}_{n}") not in used)
             renamed.append(f"{name!r} to {fresh!r}")
         used.add(fresh)
+        seen.add(name)
         result.append(fresh)
     if renamed:
         warnings.warn(

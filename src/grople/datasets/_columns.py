@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -50,7 +51,7 @@ class Layout:
         """Find the parts among the column names, or say which name is not there."""
         position = {name: index for index, name in enumerate(names)}
         if len(position) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise DataError(f"two columns are called {twice!r}", file=file, line=1)
 
         def place(name: str, what: str) -> int:

@@ -44,10 +44,7 @@ def read_variables(
     names: list[str] = []
     for kind, data in reader.elements(memoryview(content)[_HEADER:]):
         if kind == _COMPRESSED:
-            inner = list(reader.elements(memoryview(reader.inflated(data))))
-            if len(inner) != 1:
-                reader.fail("a compressed variable does not hold one matrix")
-            kind, data = inner[0]
+            kind, data = next(reader.elements(memoryview(reader.inflated(data))), (0, data))
         if kind != _MATRIX:
             continue
         name, matrix = reader.matrix(data, wanted)

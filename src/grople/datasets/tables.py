@@ -137,9 +137,12 @@ def read_parquet(
     """
     _check_options(missing, separator)
     file = os.fspath(path)
-    require("pyarrow.parquet", "tables", "reading a Parquet file")
+    pyarrow, parquet = (
+        require(module, "tables", "reading a Parquet file")
+        for module in ("pyarrow", "pyarrow.parquet")
+    )
     with opened(path, max_bytes) as source:
-        batches = _parquet_batches(source, file, max_bytes)
+        batches = _parquet_batches(pyarrow, parquet, source, max_bytes)
         names = next(batches)
         builder = TableBuilder(
             Layout.of(names, labels, ignore, categories, file), file, missing, separator
@@ -200,13 +203,11 @@ def _batches(
         yield lines, rows
 
 
-def _parquet_batches(source: Source, file: str, max_bytes: int) -> Iterator[Any]:
+def _parquet_batches(pyarrow: Any, parquet: Any, source: Source, max_bytes: int) -> Iterator[Any]:
     """Yield the column names, then lists of columns, numbers as float64 arrays."""
-    import pyarrow
-    import pyarrow.parquet
-
+    file = source.path
     try:
-        table = pyarrow.parquet.ParquetFile(source.seekable())
+        table = parquet.ParquetFile(source.seekable())
         names = list(table.schema_arrow.names)
         groups = range(table.metadata.num_row_groups)
         unpacked = sum(table.metadata.row_group(group).total_byte_size for group in groups)
