@@ -8,7 +8,7 @@ clustering, a number of groups found from the spectrum, and given partitions sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set, Sized
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -103,23 +103,17 @@ def fit_groups(
     array([0, 0, 1, 1])
     """
     L = labels.n_labels
-    if not isinstance(grouping, str):
+    if isinstance(grouping, Sized) and not isinstance(grouping, str):
         return Groups.of(_given_partition(grouping, L))
-    if grouping not in GROUPINGS:
+    if not isinstance(grouping, str) or grouping not in GROUPINGS:
         raise ValueError(f"grouping must be one of {', '.join(GROUPINGS)} or a partition")
     if grouping == "singletons":
         return Groups(np.arange(L))
     if grouping == "single" or L <= 1:
         return Groups(np.zeros(L, dtype=np.intp))
-    if grouping == "published" and n_groups != "auto":
-        pairs = labels.signed_gram()
-        pairs = (pairs + 2 * np.add.outer(labels.counts, labels.counts) - labels.n) / 4
-        return Groups.of(
-            published_groups(
-                labels.n, labels.counts, pairs, min(int(n_groups), L), random_state=random_state
-            )
-        )
     K = _groups_by_eigengap(labels) if n_groups == "auto" else min(int(n_groups), L)
+    if grouping == "published":
+        return Groups.of(_published(labels, K, random_state))
     if K == 1:
         return Groups(np.zeros(L, dtype=np.intp))
     if K == L:
@@ -166,9 +160,17 @@ def spectral_affinity(labels: LabelMoments) -> Array:
 
 def _spectral(labels: LabelMoments, K: int, random_state: Any) -> Array:
     L = labels.n_labels
-    _, vectors = scipy.linalg.eigh(spectral_affinity(labels), subset_by_index=[L - K, L - 1])
+    values, vectors = scipy.linalg.eigh(spectral_affinity(labels), subset_by_index=[L - K, L - 1])
+    # Copies of a label differ only where the eigenvalue is zero, and there by chance.
+    vectors = vectors[:, values > 1e-8]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return _kmeans(vectors / np.where(lengths > 0, lengths, 1.0), K, random_state)
+
+
+def _published(labels: LabelMoments, K: int, random_state: Any) -> Array:
+    pairs = labels.signed_gram()
+    pairs = (pairs + 2 * np.add.outer(labels.counts, labels.counts) - labels.n) / 4
+    return published_groups(labels.n, labels.counts, pairs, K, random_state=random_state)
 
 
 def _kmeans_columns(labels: LabelMoments, K: int, random_state: Any) -> Array:
@@ -210,15 +212,14 @@ def _groups_by_eigengap(labels: LabelMoments) -> int:
 
 def _given_partition(grouping: Any, L: int) -> Array:
     nested = len(grouping) > 0 and all(
-        isinstance(part, Sequence | np.ndarray) and not isinstance(part, str) for part in grouping
+        isinstance(part, Sequence | Set | np.ndarray) and not isinstance(part, str)
+        for part in grouping
     )
     if nested:
-        flat = np.concatenate([np.asarray(part, dtype=np.intp).ravel() for part in grouping])
-        if not np.array_equal(np.sort(flat), np.arange(L)):
+        place = {label: k for k, part in enumerate(grouping) for label in part}
+        if len(place) < sum(map(len, grouping)) or place.keys() != set(range(L)):
             raise ValueError(f"grouping must name each label from 0 to {L - 1} exactly once")
-        membership = np.empty(L, dtype=np.intp)
-        membership[flat] = np.repeat(np.arange(len(grouping)), [len(part) for part in grouping])
-        return membership
+        return np.array([place[label] for label in range(L)], dtype=np.intp)
     membership = np.asarray(grouping)
     if membership.shape != (L,):
         raise ValueError(f"grouping names the group of {len(membership)} labels, but Y has {L}")
