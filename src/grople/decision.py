@@ -266,3 +266,12 @@ def _edges(n_bins: int) -> Array:
 def _centres(n_bins: int) -> Array:
     squashed = (np.arange(n_bins) + 0.5) * (2.0 / n_bins) - 1.0
     return squashed / (1.0 - np.abs(squashed))
+
+
+def __getattr__(name: str) -> Any:
+    # The meta-estimator stands to the right of this room, but people look for it here.
+    if name == "MultilabelDecisionClassifier":
+        from grople.meta import MultilabelDecisionClassifier
+
+        return MultilabelDecisionClassifier
+    raise AttributeError(f"module 'grople.decision' has no attribute {name!r}")

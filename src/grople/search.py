@@ -117,7 +117,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         row_check: bool = False,
         form: str = "auto",
         tol: float = 1e-4,
-        max_iter: int = 300,
+        max_iter: int = 100,
         random_state: Any = None,
     ) -> None:
         super().__init__(

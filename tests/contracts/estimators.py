@@ -1,0 +1,50 @@
+"""Every estimator of the library, small enough to fit in a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grople import GroPLE, GroPLECV
+
+#: Checks of scikit-learn that cannot hold, with the reason.
+DECISIONS = {
+    "check_classifier_multioutput": (
+        "demands predict(X) == (decision_function(X) > 0) == (predict_proba(X) > ½) for label "
+        "matrices; a decision that maximises a measure takes other labels, and a calibrated "
+        "probability of ½ need not lie at a score of zero"
+    )
+}
+FOLDS = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "repeating a row, unlike weighting it, changes the folds of the search",
+)
+
+
+def moment_estimators() -> list[Any]:
+    """Return estimators that learn from moments: they stream and forget."""
+    return [
+        GroPLE(random_state=0),
+        GroPLE(decision="sign", random_state=0),
+        GroPLE(
+            form="implicit", gamma=1.0, beta=0.1, scale=True, decision="micro_f1", random_state=0
+        ),
+    ]
+
+
+def all_estimators() -> list[Any]:
+    """Return every estimator."""
+    search = GroPLECV(alpha=[0.0, 1.0], beta=0.0, gamma=1.0, cv=2, decision="sign", random_state=0)
+    return [*moment_estimators(), search]
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """Return the checks that this estimator is known not to pass."""
+    return DECISIONS | (FOLDS if hasattr(estimator, "cv") else {})
+
+
+def name_of(estimator: Any) -> str:
+    """Return a short name for test reports."""
+    return f"{type(estimator).__name__}-{getattr(estimator, 'form', 'rows')}-{estimator.decision}"
