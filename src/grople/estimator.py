@@ -66,8 +66,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
     gamma : float or "auto", default="auto"
         Weight of ‖Z‖² in the mapping (γ); ``"auto"`` by generalised cross-validation.
     grouping : str or partition, default="spectral"
-        ``"spectral"``, ``"kmeans"``, ``"hierarchical"``, ``"single"``, ``"singletons"``,
-        ``"published"``, the group of each label, or a list of lists of label numbers.
+        ``"spectral"``, ``"cosine"``, ``"kmeans"``, ``"hierarchical"``, ``"single"``,
+        ``"singletons"``, ``"published"``, the group of each label, or a list of lists of label
+        numbers.
     correlation : {"laplacian", "psd", "published", None}, default="laplacian"
         Form of the correlation term. ``"published"`` is the paper's, unbounded below.
     init : {"spectral", "published"}, default="spectral"

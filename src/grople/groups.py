@@ -24,13 +24,30 @@ from sklearn.utils import check_random_state
 from grople.moments import LabelMoments
 from grople.published import published_groups
 
-__all__ = ["GROUPINGS", "Groups", "fit_groups", "group_stability", "spectral_affinity"]
+__all__ = [
+    "GROUPINGS",
+    "Groups",
+    "cosine_affinity",
+    "fit_groups",
+    "group_stability",
+    "spectral_affinity",
+]
 
 Array = NDArray[Any]
-Grouping = Literal["spectral", "kmeans", "hierarchical", "single", "singletons", "published"]
+Grouping = Literal[
+    "spectral", "cosine", "kmeans", "hierarchical", "single", "singletons", "published"
+]
 
 #: Names that ``grouping`` accepts (besides a partition of your own).
-GROUPINGS = ("spectral", "kmeans", "hierarchical", "single", "singletons", "published")
+GROUPINGS = (
+    "spectral",
+    "cosine",
+    "kmeans",
+    "hierarchical",
+    "single",
+    "singletons",
+    "published",
+)
 
 #: The neighbour whose distance is the local scale σ (Zelnik-Manor and Perona's choice).
 SCALE_NEIGHBOUR = 7
@@ -85,7 +102,8 @@ def fit_groups(
     labels : LabelMoments
         Counts of labels and pairs of labels.
     grouping : str or partition
-        ``"spectral"`` (the paper's), ``"kmeans"``, ``"hierarchical"``, ``"single"`` (one group),
+        ``"spectral"`` (the paper's), ``"cosine"`` (spectral on cosines of label columns, which
+        tells rare labels apart), ``"kmeans"``, ``"hierarchical"``, ``"single"`` (one group),
         ``"singletons"`` (one group a label), ``"published"`` (the reference behaviour behind the
         paper's tables), or a partition of your own: the group of each label, or a list of lists
         of label numbers that covers every label once.
@@ -153,14 +171,38 @@ def spectral_affinity(labels: LabelMoments) -> Array:
     scale = np.sqrt(np.partition(squared, neighbour, axis=1)[:, neighbour])
     positive = scale[scale > 0]
     scale = np.maximum(scale, positive.min() if positive.size else 1.0)
-    affinity = np.exp(-squared / np.multiply.outer(scale, scale))
+    return _normalised(np.exp(-squared / np.multiply.outer(scale, scale)))
+
+
+def cosine_affinity(labels: LabelMoments) -> Array:
+    """Return the normalised affinity of the graph of cosines between columns of B.
+
+    Two rare labels are close in Euclidean distance whatever they are on; their cosine is zero
+    unless they share rows.
+    """
+    length = np.sqrt(np.maximum(labels.counts, 1))
+    cosine = labels.pairs() / np.multiply.outer(length, length)
+    np.fill_diagonal(cosine, 1.0)
+    return _normalised(cosine)
+
+
+def _normalised(affinity: Array) -> Array:
     root = 1.0 / np.sqrt(affinity.sum(axis=1))
     return affinity * root[:, None] * root[None, :]
 
 
 def _spectral(labels: LabelMoments, K: int, random_state: Any) -> Array:
-    L = labels.n_labels
-    values, vectors = scipy.linalg.eigh(spectral_affinity(labels), subset_by_index=[L - K, L - 1])
+    return _cut(spectral_affinity(labels), K, random_state)
+
+
+def _cosine(labels: LabelMoments, K: int, random_state: Any) -> Array:
+    return _cut(cosine_affinity(labels), K, random_state)
+
+
+def _cut(affinity: Array, K: int, random_state: Any) -> Array:
+    """Cluster the nodes of a graph by the leading eigenvectors of its normalised affinity."""
+    L = len(affinity)
+    values, vectors = scipy.linalg.eigh(affinity, subset_by_index=[L - K, L - 1])
     # Copies of a label differ only where the eigenvalue is zero, and there by chance.
     vectors = vectors[:, values > 1e-8]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -168,9 +210,7 @@ def _spectral(labels: LabelMoments, K: int, random_state: Any) -> Array:
 
 
 def _published(labels: LabelMoments, K: int, random_state: Any) -> Array:
-    pairs = labels.signed_gram()
-    pairs = (pairs + 2 * np.add.outer(labels.counts, labels.counts) - labels.n) / 4
-    return published_groups(labels.n, labels.counts, pairs, K, random_state=random_state)
+    return published_groups(labels.n, labels.counts, labels.pairs(), K, random_state=random_state)
 
 
 def _kmeans_columns(labels: LabelMoments, K: int, random_state: Any) -> Array:
@@ -189,7 +229,12 @@ def _hierarchical(labels: LabelMoments, K: int, random_state: Any) -> Array:
     return scipy.cluster.hierarchy.fcluster(tree, K, criterion="maxclust")
 
 
-_METHODS = {"spectral": _spectral, "kmeans": _kmeans_columns, "hierarchical": _hierarchical}
+_METHODS = {
+    "spectral": _spectral,
+    "cosine": _cosine,
+    "kmeans": _kmeans_columns,
+    "hierarchical": _hierarchical,
+}
 
 
 def _kmeans(points: Array, K: int, random_state: Any) -> Array:

@@ -83,17 +83,19 @@ class LabelMoments:
         result += self.n * totals - 2.0 * (self.counts @ W)
         return result
 
+    def pairs(self) -> Array:
+        """Return BᵀB as a dense matrix."""
+        return self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
+
     def signed_gram(self) -> Array:
         """Return YᵀY as a dense matrix."""
-        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
         s = self.counts
-        return (4 * pairs - 2 * (s[:, None] + s[None, :]) + self.n).astype(np.float64)
+        return (4 * self.pairs() - 2 * (s[:, None] + s[None, :]) + self.n).astype(np.float64)
 
     def squared_distances(self) -> Array:
         """Return ‖Y_i − Y_j‖² between label columns, 4(s_i + s_j − 2(BᵀB)_ij)."""
-        pairs = self.cooccurrence.toarray() if sp.issparse(self.cooccurrence) else self.cooccurrence
         s = self.counts
-        squared = (4 * (s[:, None] + s[None, :] - 2 * pairs)).astype(np.float64)
+        squared = (4 * (s[:, None] + s[None, :] - 2 * self.pairs())).astype(np.float64)
         return np.maximum(squared, 0.0)  # weighted sums may leave rounding below zero
 
     def select(self, columns: Array) -> LabelMoments:
