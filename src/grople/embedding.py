@@ -18,13 +18,14 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from grople.groups import Groups
-from grople.moments import LabelMoments, Moments
+from grople.moments import FeatureView, LabelMoments, Moments
 from grople.optim import (
     GroupRows,
     Quadratic,
+    Solution,
+    Spectrum,
     by_diagonal,
     conjugate_gradient,
-    largest_eigenvalue,
     proximal_gradient,
     top_eigenvectors,
 )
@@ -34,6 +35,9 @@ __all__ = ["Embedding", "automatic_components", "fit_embedding", "predictable_gr
 
 Array = NDArray[Any]
 Product = Callable[[Array], Array]
+
+#: Labels up to which a dense YᵀY multiplies faster than its sparse and low-rank parts.
+DENSE_GRAM = 1024
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Embedding:
     n_iter : int
         Outer iterations.
     converged : bool
-        Whether the bound fell below the tolerance.
+        Whether the last iteration saved less than the tolerance and could not have saved more.
     n_dead : int
         Dimensions dropped by the published scheme, whose stage 3 still counts them.
     """
@@ -116,7 +120,7 @@ def fit_embedding(
     feature_weight : float in [0, 1]
         How much of YᵀY is replaced by that.
     tol : float
-        Stop when a better V could save at most this share of the objective.
+        Stop when the best V for the points at hand saves at most this share of the objective.
     max_iter : int
         The most outer iterations.
     random_state : int, RandomState or None
@@ -171,6 +175,8 @@ def automatic_components(labels: LabelMoments, share: float = 0.95, most: int = 
     3
     """
     L = labels.n_labels
+    if not L:
+        return 0
 
     def centred(W: Array) -> Array:
         mean = np.multiply.outer(labels.sums, labels.sums @ W) / labels.n
@@ -192,33 +198,32 @@ def predictable_gram(moments: Moments, gamma: float, *, centre: bool = True) -> 
     """
     view = moments.view(centre=centre)
     labels = moments.labels
-    matrix = view.gram_matrix()
-    if matrix is None:
-        diagonal = view.gram_diagonal()
-
-        def solve(right: Array) -> Array:
-            shifts = np.full(right.shape[1], gamma)
-            nearby = by_diagonal(diagonal, shifts)
-            return conjugate_gradient(view.gram, right, shifts, precondition=nearby, tol=1e-6)
-
-    else:
-        matrix[np.diag_indices_from(matrix)] += gamma
-        factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
-
-        def solve(right: Array) -> Array:
-            return scipy.linalg.cho_solve(factor, right, check_finite=False)
-
     every_label = np.eye(labels.n_labels)
     cross = view.target(every_label)  # centred XᵀY
-    gram = cross.T @ solve(cross)
+    gram = cross.T @ _solve_ridge(view, cross, gamma)
     if centre and labels.n:
         gram += np.multiply.outer(labels.sums, labels.sums) / labels.n
     return lambda W: gram @ W
 
 
+def _solve_ridge(view: FeatureView, right: Array, gamma: float) -> Array:
+    shifts = np.full(right.shape[1], gamma)
+    matrix = view.gram_matrix()
+    if matrix is None:
+        nearby = by_diagonal(view.gram_diagonal(), shifts)
+        return conjugate_gradient(view.gram, right, shifts, precondition=nearby, tol=1e-6)
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += gamma
+    try:
+        factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:  # no ridge to speak of: the minimum-norm solution
+        return Spectrum.of(matrix, overwrite=True).solve(right, shifts)
+    return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+
 def _mixed(labels: LabelMoments, predictable: Product | None, weight: float) -> Product:
     if predictable is None or weight == 0:
-        if labels.n_labels > 1024:
+        if labels.n_labels > DENSE_GRAM:
             return labels.signed_product
         gram = labels.signed_gram()
         return lambda W: gram @ W
@@ -267,32 +272,20 @@ def _alternate(
     max_iter: int,
 ) -> Embedding:
     path: list[float] = []
-    gap, converged, iteration = np.inf, False, 0
-    while True:
+    for _ in range(max(max_iter, 1)):
         W, UU, UY = _point_step(product, V, lambda_1)
         V, W, UU, UY = _balance(V, W, UU, UY, penalty, lambda_1)
-        objective = _objective(total, V, UU, UY, penalty, lambda_1)
+        before = _objective(total, V, UU, UY, penalty, lambda_1)
+        solution = _hyperplane_step(V, UU, UY, total, penalty, 0.1 * tol)
+        alive = np.abs(solution.point).max(axis=1, initial=0.0) > 0
+        V, W, penalty = solution.point[alive], W[:, alive], _for_rows(penalty, alive)
+        objective = _objective(total, V, UU[np.ix_(alive, alive)], UY[alive], penalty, lambda_1)
         path.append(objective)
-        smooth = Quadratic(
-            product=lambda M, UU=UU: UU @ M,  # type: ignore[misc]
-            linear=UY,
-            constant=total,
-            curvature=largest_eigenvalue(lambda M, UU=UU: UU @ M, len(UU)),  # type: ignore[misc]
-            convexity=float(max(scipy.linalg.eigvalsh(UU, subset_by_index=[0, 0])[0], 0.0))
-            if len(UU)
-            else 0.0,
-        )
-        solution = proximal_gradient(smooth, penalty, V, tol=0.1 * tol, max_iter=100)
-        fit_before = objective - lambda_1 * float(np.trace(UU))
-        saved = solution.objective_path[0] - solution.objective_path[-1]
-        gap = (saved + solution.gap) / max(fit_before + lambda_1 * float(np.trace(UU)), 1e-300)
-        converged = bool(gap <= tol)
-        if converged or iteration == max_iter:
+        converged = before - objective + solution.gap <= tol * before
+        if converged:
             break
-        V, penalty = _without_dead(solution.point, penalty)
-        iteration += 1
-    alive = np.abs(V).max(axis=1, initial=0.0) > 0
-    return Embedding(V[alive], W[:, alive], np.asarray(path), float(gap), iteration, converged)
+    gap = solution.gap / max(objective, np.finfo(float).tiny)
+    return Embedding(V, W, np.asarray(path), gap, len(path), bool(converged))
 
 
 def _point_step(product: Product, V: Array, lambda_1: float) -> tuple[Array, Array, Array]:
@@ -319,6 +312,21 @@ def _balance(
     return V / c[:, None], W * c, UU * np.multiply.outer(c, c), UY * c[:, None]
 
 
+def _hyperplane_step(
+    V: Array, UU: Array, UY: Array, total: float, penalty: GroupRows, tol: float
+) -> Solution:
+    """Minimise over V, all groups at once: their rows share UᵀU."""
+    values = np.linalg.eigvalsh(UU) if len(UU) else np.zeros(1)
+    smooth = Quadratic(
+        product=lambda M: UU @ M,
+        linear=UY,
+        constant=total,
+        curvature=float(values[-1]),
+        convexity=max(float(values[0]), 0.0),
+    )
+    return proximal_gradient(smooth, penalty, V, tol=tol, max_iter=100)
+
+
 def _objective(
     total: float, V: Array, UU: Array, UY: Array, penalty: GroupRows, lambda_1: float
 ) -> float:
@@ -326,9 +334,7 @@ def _objective(
     return float(fit) + lambda_1 * float(np.trace(UU)) + penalty.value(V)
 
 
-def _without_dead(V: Array, penalty: GroupRows) -> tuple[Array, GroupRows]:
-    alive = np.abs(V).max(axis=1, initial=0.0) > 0
-    if alive.all():
-        return V, penalty
-    allowed = None if penalty.allowed is None else penalty.allowed[alive]
-    return V[alive], GroupRows(penalty.strength, penalty.groups, allowed)
+def _for_rows(penalty: GroupRows, rows: NDArray[np.bool_]) -> GroupRows:
+    if penalty.allowed is None:
+        return penalty
+    return GroupRows(penalty.strength, penalty.groups, penalty.allowed[rows])

@@ -1,0 +1,411 @@
+"""Stage 2 against the objective on rows, MultiTaskLasso and explicit hat matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import MultiTaskLasso
+
+from grople.embedding import (
+    _balance,
+    _hyperplane_step,
+    _point_step,
+    automatic_components,
+    fit_embedding,
+    predictable_gram,
+)
+from grople.groups import Groups
+from grople.moments import LabelMoments, Moments
+from grople.optim import GroupRows
+
+LAMBDA_1 = 1e-3
+
+
+def some_labels(seed=0, n=120, n_labels=15, n_topics=4):
+    rng = np.random.default_rng(seed)
+    topics = rng.random((n, n_topics)) < 0.4
+    noise = 0.3 * rng.standard_normal((n, n_labels))
+    return (topics @ rng.random((n_topics, n_labels)) + noise > 0.8).astype(int)
+
+
+def some_groups(n_labels=15, n_groups=3):
+    return Groups.of(np.arange(n_labels) * n_groups // n_labels)
+
+
+def objective(B, U, V, groups, lambda_1, lambda_2, weights=None):
+    """The objective as printed, on rows."""
+    w = np.ones(len(B)) if weights is None else weights
+    fit = np.square(2 * B - 1 - U @ V).sum(axis=1) @ w
+    norms = [np.linalg.norm(V[i, m]) for i in range(len(V)) for m in groups.members()]
+    return fit + lambda_1 * np.square(U).sum(axis=1) @ w + lambda_2 * sum(norms)
+
+
+def fitted(B, groups, weights=None, **settings):
+    settings = {"lambda_1": LAMBDA_1, "n_components": 8} | settings
+    return fit_embedding(LabelMoments.from_labels(B, weights), groups, **settings)
+
+
+# The objective
+
+
+@pytest.mark.parametrize("lambda_2", [0.1, 5.0, 60.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("own", [0, 2])
+def test_path_is_the_objective_on_rows(lambda_2, weighted, own):
+    B, groups = some_labels(), some_groups()
+    weights = np.random.default_rng(1).random(len(B)) if weighted else None
+    for max_iter in (1, 2, 10):
+        found = fitted(B, groups, weights, lambda_2=lambda_2, group_components=own, tol=0.0,
+                       max_iter=max_iter)  # fmt: skip
+        U = (2 * B - 1) @ found.W
+        expected = objective(B, U, found.V, groups, LAMBDA_1, lambda_2, weights)
+        assert found.objective_path[-1] == pytest.approx(expected, rel=1e-9)
+        assert len(found.objective_path) == found.n_iter == max_iter
+        assert not found.converged
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 99),
+    lambda_1=st.sampled_from([1e-3, 1.0]),
+    lambda_2=st.sampled_from([0.01, 1.0, 30.0, 300.0]),
+    own=st.sampled_from([0, 1]),
+)
+def test_the_objective_falls(seed, lambda_1, lambda_2, own):
+    B = some_labels(seed, n=50, n_labels=9)
+    path = fitted(B, some_groups(9), lambda_1=lambda_1, lambda_2=lambda_2, group_components=own,
+                  tol=0.0, max_iter=6).objective_path  # fmt: skip
+    assert np.all(np.diff(path) <= 1e-9 * path[0])
+    assert path[-1] <= np.square(2 * B - 1).sum()  # no worse than nothing at all
+
+
+def test_long_runs_of_the_published_scheme_are_no_better():
+    B, groups = some_labels(), some_groups()
+    ours = fitted(B, groups, lambda_2=1.0, max_iter=100).objective_path[-1]
+    # Alternate exact steps from a random start, on rows and without balancing.
+    U = np.random.default_rng(2).random((len(B), 8))
+    Y = 2.0 * B - 1
+    for _ in range(30):
+        V = np.hstack(
+            [
+                MultiTaskLasso(alpha=1.0 / (2 * len(B)), fit_intercept=False, tol=1e-6)
+                .fit(U, Y[:, m])
+                .coef_.T
+                for m in groups.members()
+            ]
+        )
+        U = Y @ V.T @ np.linalg.inv(V @ V.T + LAMBDA_1 * np.eye(8))
+    assert ours <= objective(B, U, V, groups, LAMBDA_1, 1.0) * (1 + 1e-3)
+
+
+# Its steps
+
+
+def steps_of(B, groups, lambda_2=5.0, seed=3):
+    labels = LabelMoments.from_labels(B)
+    V = np.random.default_rng(seed).standard_normal((6, B.shape[1]))
+    penalty = GroupRows(lambda_2, groups.membership)
+    W, UU, UY = _point_step(labels.signed_product, V, LAMBDA_1)
+    return labels, V, penalty, W, UU, UY
+
+
+def test_point_step_is_the_best_u():
+    B = some_labels()
+    Y = 2.0 * B - 1
+    _, V, _, W, UU, UY = steps_of(B, some_groups())
+    U = Y @ W
+    np.testing.assert_allclose(UU, U.T @ U, rtol=1e-9)
+    np.testing.assert_allclose(UY, U.T @ Y, rtol=1e-9, atol=1e-8)
+    gradient = (U @ V - Y) @ V.T + LAMBDA_1 * U
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
+
+
+def test_balancing_is_the_best_scale_of_each_dimension():
+    B, groups = some_labels(), some_groups()
+    _, V, penalty, W, UU, UY = steps_of(B, groups)
+    V[2] = 0.0  # a dead dimension has no scale
+    V, W, UU, UY = _balance(V, W, UU, UY, penalty, LAMBDA_1)
+    U = (2.0 * B - 1) @ W
+    np.testing.assert_allclose(UU, U.T @ U, rtol=1e-9)
+    np.testing.assert_allclose(UY, U.T @ (2.0 * B - 1), rtol=1e-9, atol=1e-7)
+    best = objective(B, U, V, groups, LAMBDA_1, 5.0)
+    for i in (0, 1, 3, 4, 5):
+        for factor in (0.5, 0.99, 1.01, 2.0):
+            c = np.ones(len(V))
+            c[i] = factor
+            assert objective(B, U * c, V / c[:, None], groups, LAMBDA_1, 5.0) > best
+    assert not V[2].any()
+
+
+@pytest.mark.parametrize("lambda_2", [1.0, 40.0])
+def test_hyperplane_step_equals_multi_task_lasso(lambda_2):
+    B, groups = some_labels(), some_groups()
+    labels, V, penalty, W, UU, UY = steps_of(B, groups, lambda_2)
+    V, W, UU, UY = _balance(V, W, UU, UY, penalty, LAMBDA_1)
+    solution = _hyperplane_step(V, UU, UY, labels.total, penalty, tol=1e-9)
+    U, Y = (2.0 * B - 1) @ W, 2.0 * B - 1
+    expected = np.empty_like(V)
+    for members in groups.members():
+        # MultiTaskLasso divides the squares by 2n, and its coefficients are tasks × features.
+        lasso = MultiTaskLasso(
+            alpha=lambda_2 / (2 * len(B)), fit_intercept=False, tol=1e-10, max_iter=100_000
+        )
+        expected[:, members] = lasso.fit(U, Y[:, members]).coef_.T
+    ours, theirs = (objective(B, U, M, groups, 0.0, lambda_2) for M in (solution.point, expected))
+    assert ours == pytest.approx(theirs, rel=1e-6)
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+def test_gap_bounds_what_a_better_v_could_save(tol):
+    B, groups = some_labels(), some_groups()
+    found = fitted(B, groups, lambda_2=20.0, tol=tol, max_iter=200)
+    assert found.converged
+    U, Y = (2.0 * B - 1) @ found.W, 2.0 * B - 1
+    best = np.empty_like(found.V)
+    for members in groups.members():
+        lasso = MultiTaskLasso(
+            alpha=20.0 / (2 * len(B)), fit_intercept=False, tol=1e-10, max_iter=100_000
+        )
+        best[:, members] = lasso.fit(U, Y[:, members]).coef_.T
+    now, least = (objective(B, U, V, groups, LAMBDA_1, 20.0) for V in (found.V, best))
+    assert now - least + 1e-9 * now >= 0
+    assert now - least <= found.gap * now + 1e-9 * now
+    assert found.gap <= tol
+
+
+def test_a_smaller_tolerance_goes_further():
+    B, groups = some_labels(), some_groups()
+    loose, tight = (fitted(B, groups, lambda_2=20.0, tol=tol, max_iter=500) for tol in (1e-2, 1e-5))
+    assert loose.n_iter < tight.n_iter
+    assert tight.objective_path[-1] < loose.objective_path[-1]
+
+
+# Sparsity and dimensions
+
+
+def test_larger_lambda_2_gives_more_zero_rows_in_groups():
+    B, groups = some_labels(), some_groups()
+    shares, sizes = [], []
+    for lambda_2 in (0.01, 5.0, 50.0, 200.0):
+        V = fitted(B, groups, lambda_2=lambda_2, tol=1e-5, max_iter=300).V
+        used = GroupRows(1.0, groups.membership).norms(V) > 0
+        shares.append(used.sum())
+        sizes.append(len(V))
+    assert shares[0] == 24  # 8 dimensions, 3 groups
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < shares[-2] < shares[-3]
+
+
+def test_v_is_sparse_however_early_it_stops():
+    rng = np.random.default_rng(0)
+    groups = some_groups()
+    in_topic = groups.membership == rng.integers(3, size=(120, 1))
+    B = (in_topic & (rng.random((120, 15)) < 0.3)).astype(int)
+    found = fitted(B, groups, lambda_2=50.0, tol=0.05, n_components=15)
+    assert found.n_iter == 1
+    assert np.any(GroupRows(1.0, groups.membership).norms(found.V) == 0)
+
+
+def test_dead_dimensions_are_dropped():
+    B, groups = some_labels(), some_groups()
+    found = fitted(B, groups, lambda_2=2000.0, n_components=15, max_iter=300)
+    assert 0 < found.n_components < 15
+    assert np.all(np.abs(found.V).max(axis=1) > 0)
+    labels = LabelMoments.from_labels(B)
+    assert np.all(np.diagonal(found.point_gram(labels)) > 0)
+    assert found.V.shape == (found.n_components, 15)
+    assert found.W.shape == (15, found.n_components)
+
+
+def test_everything_dies():
+    B, groups = some_labels(), some_groups()
+    found = fitted(B, groups, lambda_2=1e9)
+    assert found.n_components == 0
+    assert found.V.shape == (0, 15)
+    assert found.W.shape == (15, 0)
+    assert found.converged
+    assert found.objective_path[-1] == pytest.approx(B.size)
+
+
+@pytest.mark.parametrize("n_components", [1, 5, 15, 99])
+def test_dimensions_are_clipped(n_components):
+    found = fitted(some_labels(), some_groups(), n_components=n_components, lambda_2=1e-3)
+    assert found.n_components == min(n_components, 15)
+
+
+def test_rank_is_not_exceeded():
+    B = np.repeat(some_labels(n_labels=4), 3, axis=1)  # twelve labels, four distinct
+    found = fitted(B, some_groups(12), n_components=12, lambda_2=1e-3)
+    assert found.n_components == 4
+    U = (2 * B - 1) @ found.W
+    np.testing.assert_array_equal(U @ found.V > 0, B == 1)
+
+
+def test_full_dimension_and_weak_penalties_reproduce_the_labels():
+    B = some_labels()
+    found = fitted(B, some_groups(), n_components=15, lambda_1=1e-6, lambda_2=1e-6)
+    np.testing.assert_allclose((2 * B - 1) @ found.W @ found.V, 2 * B - 1, atol=1e-2)
+
+
+@pytest.mark.parametrize(("lambda_1", "lambda_2"), [(0.0, 0.0), (1e-3, 0.0), (0.0, 1.0)])
+def test_without_one_penalty_or_both(lambda_1, lambda_2):
+    B = some_labels()
+    found = fitted(B, some_groups(), lambda_1=lambda_1, lambda_2=lambda_2, max_iter=30)
+    U = (2 * B - 1) @ found.W
+    fit = np.square(2 * B - 1 - U @ found.V).sum()
+    # The best approximation of rank 8 leaves the smaller singular values.
+    least = np.square(np.linalg.svd(2.0 * B - 1)[1][8:]).sum()
+    assert fit == pytest.approx(least, rel=0.02)
+
+
+def test_one_label_one_row():
+    found = fitted(np.array([[1]]), Groups.of([0]))
+    assert (found.W * found.V).item() > 0.5
+    assert fitted(np.array([[1, 0, 1]]), Groups.of([0, 0, 1])).n_components == 1
+
+
+def test_no_labels():
+    found = fitted(np.zeros((3, 0), int), Groups.of([]))
+    assert found.V.shape == (0, 0)
+    assert found.converged
+
+
+def test_unknown_start():
+    with pytest.raises(ValueError, match="init must be"):
+        fitted(some_labels(), some_groups(), init="random")
+
+
+def test_equal_moments_give_equal_embeddings():
+    B, groups = some_labels(n_labels=300, n=90), some_groups(300)
+    order = np.random.default_rng(0).permutation(90)
+    first, second = (fitted(labels, groups, n_components=20) for labels in (B, B[order]))
+    np.testing.assert_array_equal(first.V, second.V)
+    np.testing.assert_array_equal(first.W, second.W)
+
+
+def test_many_labels_need_no_dense_gram(monkeypatch):
+    monkeypatch.setattr("grople.moments.labels.DENSE_LABELS", 10)
+    monkeypatch.setattr("grople.embedding.DENSE_GRAM", 10)
+    monkeypatch.setattr(LabelMoments, "signed_gram", None)
+    B, groups = some_labels(n_labels=40), some_groups(40)
+    labels = LabelMoments.from_labels(B)
+    assert sp.issparse(labels.cooccurrence)
+    found = fit_embedding(labels, groups, n_components=8)
+    monkeypatch.undo()
+    dense = fitted(B, groups, n_components=8)
+    assert found.objective_path[-1] == pytest.approx(dense.objective_path[-1], rel=1e-9)
+
+
+def test_points_have_the_gram_and_mean_of_u():
+    B = some_labels()
+    labels = LabelMoments.from_labels(B)
+    found = fitted(B, some_groups())
+    U = (2 * B - 1) @ found.W
+    np.testing.assert_allclose(found.point_gram(labels), U.T @ U, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.point_mean(labels), U.mean(axis=0), rtol=1e-9, atol=1e-12)
+
+
+# Dimensions of their own
+
+
+def test_own_dimensions_serve_their_group_alone():
+    B, groups = some_labels(), some_groups()
+    found = fitted(B, groups, n_components=2, group_components=2, lambda_2=0.1)
+    used = GroupRows(1.0, groups.membership).norms(found.V) > 0
+    assert found.n_components == 2 + 3 * 2
+    assert used[:2].all()
+    assert np.all(used[2:].sum(axis=1) == 1)
+    assert used[2:].sum(axis=0).tolist() == [2, 2, 2]
+    shared = fitted(B, groups, n_components=2, lambda_2=0.1)
+    assert found.objective_path[-1] < shared.objective_path[-1]
+
+
+def test_own_dimensions_beyond_what_the_group_holds():
+    B, groups = some_labels(n_labels=6), Groups.of([0, 0, 0, 0, 0, 1])
+    found = fitted(B, groups, n_components=6, group_components=9, lambda_2=0.1)
+    assert found.n_components == 6  # the shared ones hold everything already
+    found = fitted(B, groups, n_components=1, group_components=9, lambda_2=1e-4)
+    assert found.n_components <= 7
+
+
+# Feature-aware
+
+
+def features(n=120, seed=5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 10))
+    X[:, 9] = X[:, 8]  # no full rank
+    return X + 3.0
+
+
+@pytest.mark.parametrize("form", ["explicit", "implicit"])
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("gamma", [0.5, 50.0])
+def test_predictable_gram_is_that_of_the_hat_matrix(form, centre, gamma):
+    X, B = features(), some_labels()
+    Y = 2.0 * B - 1
+    Xc = X - X.mean(axis=0) if centre else X
+    H = Xc @ np.linalg.solve(Xc.T @ Xc + gamma * np.eye(10), Xc.T)
+    if centre:
+        H = H + 1.0 / len(X)
+    product = predictable_gram(Moments.from_data(X, B, form=form), gamma, centre=centre)
+    # The implicit form solves to a residual of 1e-6.
+    close = {"rtol": 1e-9} if form == "explicit" else {"rtol": 1e-4, "atol": 1e-4}
+    np.testing.assert_allclose(product(np.eye(15)), Y.T @ H @ Y, **close)
+
+
+def test_predictable_gram_without_a_ridge():
+    X, B = 1e6 * features(), some_labels()
+    Y = 2.0 * B - 1
+    design = np.column_stack([np.ones(len(X)), X])
+    H = design @ np.linalg.pinv(design, rcond=1e-10)
+    product = predictable_gram(Moments.from_data(X, B), 0.0)
+    np.testing.assert_allclose(product(np.eye(15)), Y.T @ H @ Y, rtol=1e-4, atol=1e-3)
+
+
+def test_a_feature_weight_pulls_the_points_towards_the_features():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((300, 5))
+    seen = (X @ rng.standard_normal((5, 4)) > 0).astype(int)
+    unseen = (rng.random((300, 8)) < 0.5).astype(int)
+    B = np.hstack([seen, unseen])
+    groups = some_groups(12)
+    moments = Moments.from_data(X, B)
+    product = predictable_gram(moments, 1.0)
+    design = np.column_stack([np.ones(300), X])
+    H = design @ np.linalg.pinv(design)
+    explained = []
+    for weight in (0.0, 0.5, 1.0):
+        found = fit_embedding(moments.labels, groups, n_components=3, predictable=product,
+                              feature_weight=weight)  # fmt: skip
+        U = (2 * B - 1) @ found.W
+        U = U / np.linalg.norm(U, axis=0)
+        explained.append(np.trace(U.T @ H @ U) / U.shape[1])
+    assert explained[0] < explained[1] < explained[2]
+    plain = fit_embedding(moments.labels, groups, n_components=3)
+    none = fit_embedding(moments.labels, groups, n_components=3, predictable=product)
+    np.testing.assert_array_equal(plain.V, none.V)
+
+
+# How many dimensions
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 1.0])
+def test_automatic_components_hold_the_share(share):
+    B = some_labels()
+    centred = 2.0 * B - 1 - (2.0 * B - 1).mean(axis=0)
+    held = np.cumsum(np.square(np.linalg.svd(centred)[1]))
+    needed = np.argmax(held >= share * held[-1] * (1 - 1e-12)) + 1
+    found = automatic_components(LabelMoments.from_labels(B), share)
+    assert found == min(needed + 1, 15)
+
+
+def test_automatic_components_at_the_ends():
+    B = some_labels()
+    assert automatic_components(LabelMoments.from_labels(B), most=3) == 3
+    assert automatic_components(LabelMoments.from_labels(np.ones((5, 4), int))) in (1, 2)
+    assert automatic_components(LabelMoments.from_labels(np.zeros((5, 1), int))) == 1
+    assert automatic_components(LabelMoments.from_labels(np.zeros((5, 0), int))) == 0
