@@ -165,17 +165,29 @@ class Design:
         return self.moments.labels.signed_gram() - np.multiply.outer(sums, self.label_means)
 
     def solve(
-        self, right: Array, shifts: Array, *, start: Array | None = None, max_iter: int = 1000
+        self,
+        right: Array,
+        shifts: Array,
+        *,
+        start: Array | None = None,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
     ) -> Array:
         """Solve ``(X̃ᵀX̃ + shift_j I) z_j = right_j`` for every column j.
 
-        ``start`` and ``max_iter`` concern the implicit form, which goes there by conjugate
+        ``start``, ``tol`` and ``max_iter`` concern the implicit form, which goes there by conjugate
         gradients.
         """
         if self.gram_matrix is None:
             nearby = by_diagonal(self.view.gram_diagonal(), shifts)
             return conjugate_gradient(
-                self.view.gram, right, shifts, start=start, precondition=nearby, max_iter=max_iter
+                self.view.gram,
+                right,
+                shifts,
+                start=start,
+                precondition=nearby,
+                tol=tol,
+                max_iter=max_iter,
             )
         return self.gram_spectrum.solve(right, shifts)
 

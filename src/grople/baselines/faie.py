@@ -32,8 +32,8 @@ Array = NDArray[Any]
 
 #: Directions with less than this share of the largest are rounding.
 NEGLIGIBLE = 1e-10
-#: The most powers of H that the implicit form adds to the labels, and when it stops before.
-POWERS, SETTLED = 6, 1e-6
+#: The most blocks Y, HY, H²Y, … in the implicit form, and the relative gain that ends them early.
+MOST_BLOCKS, SETTLED = 12, 1e-13
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,18 @@ def leading_code(design: Design, size: int, ridge: float, alpha: float) -> Code:
     """
     gram = design.label_gram() if design.centred else design.moments.labels.signed_gram()
     cross = design.view.target(np.eye(len(gram)))  # XᵀY
-    if design.gram_matrix is None:
-        return _code_by_powers(design, gram, cross, size, ridge, alpha)
-    spectrum = design.gram_spectrum
-    return _code_by_spectrum(spectrum.values, spectrum.vectors, gram, cross, size, ridge, alpha)
+    find = _code_by_krylov if design.gram_matrix is None else _code_by_spectrum
+    code = find(design, gram, cross, size, ridge, alpha)
+    # Eigenvectors have no sign: the largest entry of each row of the decoder is positive.
+    peaks = code.V[np.arange(len(code.V)), np.abs(code.V).argmax(axis=1)]
+    signs = np.where(peaks < 0, -1.0, 1.0)
+    return Code(code.A * signs, code.C * signs, code.V * signs[:, None])
 
 
 def _code_by_spectrum(
-    values: Array, vectors: Array, gram: Array, cross: Array, size: int, ridge: float, alpha: float
+    design: Design, gram: Array, cross: Array, size: int, ridge: float, alpha: float
 ) -> Code:
+    values, vectors = design.gram_spectrum.values, design.gram_spectrum.vectors
     kept = values > NEGLIGIBLE * max(float(values[-1]), 0.0)
     values, vectors = values[kept], vectors[:, kept]
     L = len(gram)
@@ -83,37 +86,82 @@ def _code_by_spectrum(
     return Code(E[:L] / length, vectors @ (E[L:] * root[:, None] / length), (E[:L] * length).T)
 
 
-def _code_by_powers(
+def _code_by_krylov(
     design: Design, gram: Array, cross: Array, size: int, ridge: float, alpha: float
 ) -> Code:
     """Find the code in the span of Y, HY, H²Y, …, from products with XᵀX alone.
 
-    H has eigenvalues between 0 and 1, most of them close to either, so few powers suffice. With
-    HʲY = X C_j and XᵀHʲY = F_j the next ones are C_{j+1} = (XᵀX + λI)^{-1} F_j and
-    F_{j+1} = F_j − λ C_{j+1}.
+    The span gets an orthonormal basis K = YA + XC, block by block. With F = XᵀK and
+    G = (XᵀX + λI)^{-1}F there is HK = XG, the next block, and KᵀHK = FᵀG. All blocks but the first
+    are orthogonal to Y, so YYᵀ is its eigenvalues on the first. H has eigenvalues between 0 and 1,
+    most of them close to either: few blocks suffice.
     """
-    shifts = np.full(cross.shape[1], float(ridge))
-    C = [np.zeros_like(cross), design.solve(cross, shifts)]
-    F = [cross]
-    held = -np.inf
-    for _ in range(POWERS):
-        F.append(F[-1] - ridge * C[-1])
-        C.append(design.solve(F[-1], shifts, start=C[-1]))
-        spans, images = np.hstack(C[:-1]), np.hstack(F)
-        with_labels = cross.T @ spans  # Yᵀ times the blocks, YᵀY for the first
-        with_labels[:, : len(gram)] = gram
-        inner = spans.T @ images
-        inner[: len(gram)], inner[:, : len(gram)] = with_labels, with_labels.T
-        form = with_labels.T @ with_labels + alpha * (images.T @ np.hstack(C[1:]))
-        largest, weights = _leading_pairs(form, inner, size)
-        if largest.sum() <= held * (1 + SETTLED):
+    squares, axes = scipy.linalg.eigh(gram, check_finite=False)
+    kept = squares > NEGLIGIBLE * max(float(squares[-1]), 0.0)
+    squares, A = squares[kept], axes[:, kept] / np.sqrt(squares[kept])
+    basis = last = _Span(A, np.zeros((len(cross), len(squares))), cross @ A)
+    matrix, held = np.diag(squares), np.zeros(0)
+    for _ in range(MOST_BLOCKS):
+        G = design.solve(last.F, np.full(last.F.shape[1], float(ridge)), tol=1e-12)
+        columns = alpha * (basis.F.T @ G)
+        first = len(matrix) - columns.shape[1]
+        matrix[:, first:] += columns
+        matrix[first:, :first] += columns[:first].T
+        largest, weights = _leading((matrix + matrix.T) / 2, size)
+        settled = len(largest) == len(held) and np.all(largest <= held * (1 + SETTLED))
+        last = _orthonormal(_Span(np.zeros_like(last.A), G, design.gram(G)), basis, gram, cross)
+        if settled or not last.F.shape[1]:
             break
-        held = float(largest.sum())
-    return Code(weights[: len(gram)], spans @ weights, (with_labels @ weights).T)
+        held = largest
+        basis = basis.joined(last)
+        matrix = np.pad(matrix, (0, last.F.shape[1]))
+    code = basis.first(len(weights)) @ weights
+    return Code(code.A, code.C, (gram @ code.A + cross.T @ code.C).T)
+
+
+def _orthonormal(rest: _Span, basis: _Span, gram: Array, cross: Array) -> _Span:
+    """Return an orthonormal basis of what the rest adds to the basis.
+
+    Two rounds: the first leaves rounding errors where the rest adds little, the second does not.
+    """
+    for _ in range(2):
+        with_labels = gram @ rest.A + cross.T @ rest.C  # Yᵀ times the rest
+        rest = rest - basis @ (basis.A.T @ with_labels + basis.C.T @ rest.F)
+        with_labels = gram @ rest.A + cross.T @ rest.C
+        inner = rest.A.T @ with_labels + rest.C.T @ rest.F
+        squares, axes = scipy.linalg.eigh(inner, check_finite=False)
+        kept = squares > NEGLIGIBLE
+        rest = rest @ (axes[:, kept] / np.sqrt(squares[kept]))
+    return rest
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Vectors YA + XC, and F = Xᵀ times them."""
+
+    A: Array
+    C: Array
+    F: Array
+
+    def __matmul__(self, T: Array) -> _Span:
+        return _Span(self.A @ T, self.C @ T, self.F @ T)
+
+    def __sub__(self, other: _Span) -> _Span:
+        return _Span(self.A - other.A, self.C - other.C, self.F - other.F)
+
+    def first(self, n: int) -> _Span:
+        return _Span(self.A[:, :n], self.C[:, :n], self.F[:, :n])
+
+    def joined(self, other: _Span) -> _Span:
+        return _Span(
+            np.hstack([self.A, other.A]),
+            np.hstack([self.C, other.C]),
+            np.hstack([self.F, other.F]),
+        )
 
 
 def _leading(matrix: Array, size: int) -> tuple[Array, Array]:
-    """Return the leading eigenvalues and eigenvectors, their signs fixed by the largest entry.
+    """Return the leading eigenvalues and eigenvectors.
 
     The matrix is decomposed densely: where α is large its eigenvalues crowd around α, and an
     iterative solver would be lost.
@@ -124,19 +172,7 @@ def _leading(matrix: Array, size: int) -> tuple[Array, Array]:
     )
     values, vectors = values[::-1], vectors[:, ::-1]
     positive = values > NEGLIGIBLE * max(float(values[0]), 0.0)
-    values, vectors = values[positive], vectors[:, positive]
-    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return values, vectors * np.where(peaks < 0, -1.0, 1.0)
-
-
-def _leading_pairs(form: Array, inner: Array, size: int) -> tuple[Array, Array]:
-    """Return the leading values and weights of a form on a span with this Gram matrix."""
-    lengths, axes = scipy.linalg.eigh(inner, check_finite=False)
-    kept = lengths > NEGLIGIBLE * lengths[-1]
-    basis = axes[:, kept] / np.sqrt(lengths[kept])
-    reduced = basis.T @ form @ basis
-    values, vectors = _leading((reduced + reduced.T) / 2, size)
-    return values, basis @ vectors
+    return values[positive], vectors[:, positive]
 
 
 def faie(design: Design, size: int, ridges: Sequence[float], alphas: Sequence[float]) -> Path:
@@ -245,6 +281,12 @@ class FaIE(LinearEmbedding):
         What the model was learnt from.
     classes_, label_names_in_, n_features_in_, feature_names_in_
         As in scikit-learn; ``label_names_in_`` are the column names of a DataFrame of labels.
+
+    Notes
+    -----
+    Where α is larger than what a label adds, dimensions of the code go to directions of the
+    features that have nothing to do with any label. The implicit form searches the span of
+    Y, HY, H²Y, … and leaves these out; elsewhere both forms agree.
 
     Examples
     --------

@@ -10,7 +10,7 @@ intercept X and Y are centred, and ȳ is added to the scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -30,10 +30,9 @@ from grople.baselines.leml_rows import IncompleteLabels, ObservedRows, has_missi
 from grople.baselines.linear_embedding import (
     EmbeddingModel,
     LinearEmbedding,
-    Path,
     Size,
-    active_path,
     embedding_size,
+    step,
 )
 from grople.decision import ScoreCounts, needs_counts
 from grople.fingerprints import row_fingerprints
@@ -44,69 +43,12 @@ from grople.reservoir import fold_of
 from grople.streaming import active_labels, learn_active_labels
 from grople.targets import encode
 
-__all__ = ["LEML", "leml_path"]
+__all__ = ["LEML"]
 
 Array = NDArray[Any]
 
 #: A score below all others, for pairs that are not observed.
 UNSEEN = -1e300
-
-
-def leml_path(
-    moments: Moments,
-    sizes: Sequence[Size],
-    ridges: Sequence[float],
-    *,
-    fit_intercept: bool | str = True,
-    scale: bool = False,
-    tol: float = 1e-5,
-    max_iter: int = 100,
-) -> Path:
-    """Yield settings of :class:`LEML` with their scores, from one set of moments.
-
-    XᵀX is decomposed once, and each weight starts from the solution for the one before it; the
-    weights are best given in ascending order, since a large weight leaves few dimensions.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the training rows.
-    sizes : sequence
-        Values of ``n_components``.
-    ridges : sequence of float
-        Values of ``ridge``.
-    fit_intercept, scale, tol, max_iter
-        As in :class:`LEML`.
-
-    Yields
-    ------
-    setting : dict
-        ``n_components`` and ``ridge``.
-    scores : LinearScores
-        What ``LEML(**setting)`` scores, to the tolerance.
-
-    Examples
-    --------
-    >>> from grople.datasets import load
-    >>> data = load("debtags-mini")
-    >>> moments = Moments.from_data(data.X[:, :100], data.Y)
-    >>> [setting["ridge"] for setting, scores in leml_path(moments, [10], [1.0, 10.0])]
-    [1.0, 10.0]
-    """
-
-    def solve(active: Moments) -> Path:
-        design = Design(active, fit_intercept, scale)
-        for size in sizes:
-            factors = None
-            for ridge in ridges:
-                factors = factorise(
-                    design, embedding_size(size, active.labels), ridge,
-                    start=factors, tol=tol, max_iter=max_iter,
-                )  # fmt: skip
-                scores = design.scores(factors.W, factors.H, design.shared_means)
-                yield {"n_components": size, "ridge": ridge}, scores
-
-    return active_path(moments, solve)
 
 
 @dataclass(frozen=True)
@@ -327,8 +269,10 @@ class LEML(LinearEmbedding):
     ) -> LEMLModel:
         def solve(active: Moments) -> tuple[tuple[float, Array], LinearScores]:
             design = Design(active, self.fit_intercept, self.scale)
-            ridge = self._weight(design, reference)
-            factors = self._factors(design, ridge)
+            with step(self, context, "ridge weight"):
+                ridge = self._weight(design, reference)
+            with step(self, context, "factors"):
+                factors = self._factors(design, ridge)
             scores = design.scores(factors.W, factors.H, design.shared_means)
             return (ridge, factors.objective_path), scores
 
@@ -366,9 +310,11 @@ class LEML(LinearEmbedding):
         for attribute in ("moments_", "_reservoir", "_fingerprints"):
             self.__dict__.pop(attribute, None)
         self._solution = Lazy()
-        self._solution.model = self._learn_observed(X, B, labels, weights)
+        with step(self, context, "factors"):
+            self._solution.model = self._learn_observed(X, B, labels, weights)
         if needs_counts(self.decision):
-            self._solution.counts = self._observed_counts(X, B, labels, weights)
+            with step(self, context, "decision"):
+                self._solution.counts = self._observed_counts(X, B, labels, weights)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 

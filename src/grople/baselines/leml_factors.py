@@ -10,6 +10,7 @@ rounds. Y is centred where X̃ is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,17 @@ from sklearn.utils import check_random_state
 
 from grople.baselines.cplst import predictable_axes
 from grople.baselines.design import Design
+from grople.baselines.linear_embedding import Path, Size, active_path, embedding_size
+from grople.moments import Moments
 
-__all__ = ["Factors", "balanced", "factorise", "factorise_as_published", "trace_weight"]
+__all__ = [
+    "Factors",
+    "balanced",
+    "factorise",
+    "factorise_as_published",
+    "leml_path",
+    "trace_weight",
+]
 
 Array = NDArray[Any]
 
@@ -71,7 +81,6 @@ def factorise(
     Examples
     --------
     >>> import numpy as np
-    >>> from grople import Moments
     >>> X, B = np.eye(4), np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
     >>> factors = factorise(Design(Moments.from_data(X, B)), size=2, ridge=0.1)
     >>> bool(np.allclose(factors.W.T @ factors.W, factors.H @ factors.H.T))
@@ -170,3 +179,60 @@ def _squared_labels(design: Design) -> float:
     """Return ‖Y‖², centred where the features are."""
     labels = design.moments.labels
     return labels.total - float(design.shared_means @ labels.sums)
+
+
+def leml_path(
+    moments: Moments,
+    sizes: Sequence[Size],
+    ridges: Sequence[float],
+    *,
+    fit_intercept: bool | str = True,
+    scale: bool = False,
+    tol: float = 1e-5,
+    max_iter: int = 100,
+) -> Path:
+    """Yield settings of :class:`~grople.baselines.LEML` with their scores, from one set of moments.
+
+    XᵀX is decomposed once, and each weight starts from the solution for the one before it; the
+    weights are best given in ascending order, since a large weight leaves few dimensions.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of the training rows.
+    sizes : sequence
+        Values of ``n_components``.
+    ridges : sequence of float
+        Values of ``ridge``.
+    fit_intercept, scale, tol, max_iter
+        As in :class:`~grople.baselines.LEML`.
+
+    Yields
+    ------
+    setting : dict
+        ``n_components`` and ``ridge``.
+    scores : LinearScores
+        What ``LEML(**setting)`` scores, to the tolerance.
+
+    Examples
+    --------
+    >>> from grople.datasets import load
+    >>> data = load("debtags-mini")
+    >>> moments = Moments.from_data(data.X[:, :100], data.Y)
+    >>> [setting["ridge"] for setting, scores in leml_path(moments, [10], [1.0, 10.0])]
+    [1.0, 10.0]
+    """
+
+    def solve(active: Moments) -> Path:
+        design = Design(active, fit_intercept, scale)
+        for size in sizes:
+            factors = None
+            for ridge in ridges:
+                factors = factorise(
+                    design, embedding_size(size, active.labels), ridge,
+                    start=factors, tol=tol, max_iter=max_iter,
+                )  # fmt: skip
+                scores = design.scores(factors.W, factors.H, design.shared_means)
+                yield {"n_components": size, "ridge": ridge}, scores
+
+    return active_path(moments, solve)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -33,6 +34,7 @@ __all__ = [
     "active_path",
     "embedding_path",
     "ridge_weight",
+    "step",
 ]
 
 Array = NDArray[Any]
@@ -40,6 +42,17 @@ Array = NDArray[Any]
 Size = int | float | str
 #: Settings (parameters of an estimator) with the scores they lead to.
 Path = Iterator[tuple[dict[str, Any], LinearScores]]
+
+
+@contextmanager
+def step(owner: Any, context: CallbackContext | None, name: str) -> Iterator[None]:
+    """Tell the callbacks, if there are any, when a step of an estimator's fit begins and ends."""
+    task = None if context is None else context.subcontext(name)
+    if task is not None:
+        task.call_on_fit_task_begin(estimator=owner)
+    yield
+    if task is not None:
+        task.call_on_fit_task_end(estimator=owner)
 
 
 def embedding_size(size: Size, labels: LabelMoments) -> int:
@@ -208,10 +221,11 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
             if active.n_labels == 0:
                 return 0.0, _no_scores(active)
             design = Design(active, self.fit_intercept, self.scale)
-            ridge = ridge_weight(design, self.ridge, reference)
-            return ridge, self._embed(
-                design, embedding_size(self.n_components, active.labels), ridge
-            )
+            with step(self, context, "ridge weight"):
+                ridge = ridge_weight(design, self.ridge, reference)
+            with step(self, context, "embedding"):
+                size = embedding_size(self.n_components, active.labels)
+                return ridge, self._embed(design, size, ridge)
 
         ridge, scores, _ = learn_active_labels(moments, embed)
         return EmbeddingModel(scores, ridge)

@@ -26,7 +26,7 @@ from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.baselines.design import Design, label_problem
-from grople.baselines.linear_embedding import Path, active_path
+from grople.baselines.linear_embedding import Path, active_path, step
 from grople.baselines.settings import published_setting
 from grople.linear import LinearScores
 from grople.mapping import CORRELATIONS
@@ -343,10 +343,11 @@ class LLSF(MomentClassifier):
         context: CallbackContext | None = None,
     ) -> LLSFModel:
         def solve(active: Moments) -> tuple[LLSFModel, LinearScores]:
-            if self.correlation == "published" and active.n_labels:
-                model = self._solve_published(active)
-            else:
-                model = self._solve_certified(active, reference)
+            with step(self, context, "weights"):
+                if self.correlation == "published" and active.n_labels:
+                    model = self._solve_published(active)
+                else:
+                    model = self._solve_certified(active, reference)
             return model, model.scores
 
         model, scores, _ = learn_active_labels(moments, solve)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.callback import CallbackContext
 
 from grople.baselines.design import Design
-from grople.baselines.linear_embedding import EmbeddingModel, Path, active_path, ridge_weight
+from grople.baselines.linear_embedding import EmbeddingModel, Path, active_path, ridge_weight, step
 from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.parameters import Flag, Number, Parameter
@@ -150,8 +150,10 @@ class Ridge(MomentClassifier):
     ) -> EmbeddingModel:
         def solve(active: Moments) -> tuple[float, LinearScores]:
             design = Design(active, self.fit_intercept, self.scale)
-            ridge = ridge_weight(design, self.ridge, reference)
-            ((_, scores),) = ridge_scores(design, [ridge])
+            with step(self, context, "ridge weight"):
+                ridge = ridge_weight(design, self.ridge, reference)
+            with step(self, context, "regression"):
+                ((_, scores),) = ridge_scores(design, [ridge])
             return ridge, scores
 
         ridge, scores, _ = learn_active_labels(moments, solve)
