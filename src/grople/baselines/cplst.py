@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grople.baselines.design import Design
-from grople.baselines.linear_embedding import LinearEmbedding, Path, Size, embedding_path
+from grople.baselines.linear_embedding import CodeEmbedding, Path, Size, embedding_path
 from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.optim import top_eigenvectors
@@ -100,7 +100,7 @@ def cplst_path(
     )
 
 
-class CPLST(LinearEmbedding):
+class CPLST(CodeEmbedding):
     """Conditional principal label space transformation: the predictable axes of the labels.
 
     Parameters

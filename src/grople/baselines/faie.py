@@ -21,10 +21,11 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from grople.baselines.design import Design
-from grople.baselines.linear_embedding import LinearEmbedding, Path, Size, embedding_path
+from grople.baselines.linear_embedding import CodeEmbedding, Path, Size, embedding_path
 from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.parameters import Number, Parameter
+from grople.streaming import active_labels
 
 __all__ = ["Code", "FaIE", "faie_path", "leading_code"]
 
@@ -239,7 +240,7 @@ def faie_path(
     )
 
 
-class FaIE(LinearEmbedding):
+class FaIE(CodeEmbedding):
     """Feature-aware implicit label space encoding: a code that labels and features agree on.
 
     Parameters
@@ -250,7 +251,7 @@ class FaIE(LinearEmbedding):
     ridge : float or "auto", default="auto"
         Weight of the squared map (λ), in the regression and in H; ``"auto"`` by generalised
         cross-validation.
-    alpha : float, default=10.0
+    alpha : float, default=100.0
         How much the code prefers what the features can predict (α).
     fit_intercept : bool or "penalised", default=True
         Whether the regression has an intercept, without penalty: labels and features are then
@@ -313,7 +314,7 @@ class FaIE(LinearEmbedding):
         self,
         n_components: Size = 100,
         ridge: float | str = "auto",
-        alpha: float = 10.0,
+        alpha: float = 100.0,
         *,
         fit_intercept: bool | str = True,
         scale: bool = False,
@@ -337,3 +338,11 @@ class FaIE(LinearEmbedding):
     def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
         ((_, scores),) = faie(design, size, [ridge], [float(self.alpha)])
         return scores
+
+    def _code(self, X: Any, Y: Array) -> Array:
+        active, _ = active_labels(self.moments_)
+        moments = self.moments_.select_labels(active)
+        design = Design(moments, self.fit_intercept, self.scale).without_constant()
+        code = leading_code(design, self._n_features_out, self.ridge_, float(self.alpha))
+        C = design.view.in_raw_units(code.C)
+        return (Y[:, active] - design.shared_means) @ code.A + (X @ C - design.view.mean @ C)

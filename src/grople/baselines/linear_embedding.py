@@ -25,8 +25,10 @@ from grople.linear import LinearScores
 from grople.moments import LabelMoments, Moments
 from grople.parameters import Flag, Number, Parameter, Portion
 from grople.streaming import MomentClassifier, active_labels, learn_active_labels
+from grople.targets import encode
 
 __all__ = [
+    "CodeEmbedding",
     "EmbeddingModel",
     "LinearEmbedding",
     "Path",
@@ -229,6 +231,45 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
 
         ridge, scores, _ = learn_active_labels(moments, embed)
         return EmbeddingModel(scores, ridge)
+
+
+class CodeEmbedding(LinearEmbedding):
+    """Base of the label embeddings whose code is made before the regression sees it."""
+
+    def _code(self, X: Any, Y: Array) -> Array:
+        """Return the code of rows: here the labels, centred, along the rows of the decoder."""
+        scores = self._model().scores
+        return (Y - scores.offset) @ scores.V.T
+
+    def approximate(self, X: Any, y: Any) -> Array:
+        """Return the scores that the code of the labels themselves decodes to.
+
+        They tell how much of the labels the embedding keeps, before any regression.
+
+        Parameters
+        ----------
+        X : array, sparse array or DataFrame of shape (n_rows, n_features)
+            Features.
+        y : array, sparse array or DataFrame of shape (n_rows, n_labels)
+            Labels.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from grople.baselines import PLST
+        >>> X, Y = np.eye(4), np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
+        >>> model = PLST(3).fit(X, Y)
+        >>> np.array_equal(model.approximate(X, Y) > 0, Y)
+        True
+        """
+        X = self._validate_rows(X)
+        B, _ = encode(y, self._targets)
+        scores = self._model().scores
+        decoded = self._code(X, 2.0 * B.toarray() - 1.0) @ scores.V
+        return decoded if scores.offset is None else decoded + scores.offset
 
 
 def _no_scores(moments: Moments) -> LinearScores:

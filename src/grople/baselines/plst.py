@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grople.baselines.design import Design
-from grople.baselines.linear_embedding import LinearEmbedding, Path, Size, embedding_path
+from grople.baselines.linear_embedding import CodeEmbedding, Path, Size, embedding_path
 from grople.linear import LinearScores
 from grople.moments import LabelMoments, Moments
 from grople.optim import top_eigenvectors
@@ -95,7 +95,7 @@ def plst_path(
     )
 
 
-class PLST(LinearEmbedding):
+class PLST(CodeEmbedding):
     """Principal label space transformation: the label matrix by its principal axes.
 
     Parameters
