@@ -75,16 +75,16 @@ class ScoreCounts:
         columns = np.arange(n_labels) * LABEL_BINS
         for scores, marks, weights in blocks:
             bins = _bins(scores)
-            marks = sp.csr_array(marks).tocoo()
-            hit = bins[marks.row, marks.col]
+            row, column = sp.csr_array(marks).nonzero()
+            hit = bins[row, column]
             fine = (bins // ratio) + columns
             weight = None if weights is None else np.repeat(weights, n_labels)
-            hit_weight = None if weights is None else weights[marks.row]
+            hit_weight = None if weights is None else weights[row]
             shared[0] += np.bincount(bins.ravel(), weight, SHARED_BINS)
             shared[1] += np.bincount(hit, hit_weight, SHARED_BINS)
             size = n_labels * LABEL_BINS
             by_label[0] += np.bincount(fine.ravel(), weight, size).reshape(n_labels, -1)
-            by_label[1] += np.bincount(hit // ratio + columns[marks.col], hit_weight, size).reshape(
+            by_label[1] += np.bincount(hit // ratio + columns[column], hit_weight, size).reshape(
                 n_labels, -1
             )
         return cls(shared, by_label)
@@ -230,13 +230,15 @@ def _monotone_curve(shared: Array) -> tuple[Array, Array]:
 def _guarded(counts: ScoreCounts, curve_scores: Array, curve_probabilities: Array) -> Array:
     """Blend each label's positives with what the shared curve expects of them.
 
-    A label with few positives cannot tell a good threshold from luck; the curve can.
+    A label with few positives cannot tell a good threshold from luck; the curve can. A label
+    without any is not expected.
     """
     total, positive = counts.by_label
     own = positive.sum(axis=1, keepdims=True)
     trust = own / (own + GUARD)
     chance = np.interp(_centres(LABEL_BINS), curve_scores, curve_probabilities)
-    return np.stack([total, trust * positive + (1 - trust) * chance * total])
+    blend = trust * positive + (1 - trust) * chance * total
+    return np.stack([total, np.where(own > 0, blend, 0.0)])
 
 
 def _best_thresholds(counts: Array) -> Array:
@@ -254,7 +256,13 @@ def _best_thresholds(counts: Array) -> Array:
 def _bins(scores: Array) -> NDArray[np.intp]:
     squashed = scores / (1.0 + np.abs(scores))
     bins = ((squashed + 1.0) * (SHARED_BINS / 2)).astype(np.intp)
-    return np.minimum(bins, SHARED_BINS - 1)
+    np.minimum(bins, SHARED_BINS - 1, out=bins)
+    # A score is in the bin whose lower edge it exceeds, exactly: votes and constant scores lie on
+    # edges, and are decided by comparison with them.
+    edges = _edges(SHARED_BINS)
+    bins -= scores <= edges[bins]
+    bins += scores > edges[bins + 1]
+    return bins
 
 
 def _edges(n_bins: int) -> Array:
