@@ -48,6 +48,7 @@ def shared_data() -> Path:
     found = data_dir()
     if found is None:
         pytest.skip("real data sets not found: set GROPLE_DATA")
+    os.environ.setdefault("GROPLE_DATA", str(found))  # where load(name) looks
     return found
 
 

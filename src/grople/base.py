@@ -226,7 +226,8 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("cannot remove rows with labels that no added row had")
         self._set_targets(targets)
         if B.shape[1] < targets.n_columns:
-            B.resize((B.shape[0], targets.n_columns))
+            shape = (B.shape[0], targets.n_columns)
+            B = sp.csr_array((B.data, B.indices, B.indptr), shape=shape)
         return (X, B, None) if sample_weight is None else _weighted(X, B, sample_weight)
 
     def _validate_rows(self, X: Any) -> Any:

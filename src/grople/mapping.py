@@ -149,6 +149,11 @@ class MappingProblem:
         """The eigendecomposition of R."""
         return Spectrum.of(self.relation)
 
+    @property
+    def explicit(self) -> bool:
+        """Whether XᵀX is at hand as a matrix."""
+        return self.moments.form == "explicit"
+
     @cached_property
     def gram_matrix(self) -> Array | None:
         """XᵀX of the viewed features, where it is to be formed."""
@@ -157,8 +162,9 @@ class MappingProblem:
     @cached_property
     def gram_spectrum(self) -> Spectrum:
         """The eigendecomposition of XᵀX (explicit moments only)."""
-        assert self.gram_matrix is not None
-        return Spectrum.of(self.gram_matrix)
+        matrix = self.view.gram_matrix()  # a fresh copy, to be destroyed
+        assert matrix is not None
+        return Spectrum.of(matrix, overwrite=True)
 
     @cached_property
     def curvature(self) -> float:
@@ -250,7 +256,7 @@ class MappingProblem:
         return Z if alpha == 0 else Z @ self.relation_spectrum.vectors.T
 
     def _solve_shifted(self, right: Array, shifts: Array) -> Array:
-        if self.gram_matrix is None:
+        if not self.explicit:
             nearby = by_diagonal(self.view.gram_diagonal(), shifts)
             return conjugate_gradient(self.view.gram, right, shifts, precondition=nearby)
         low, high = float(shifts.min()), float(shifts.max())

@@ -46,12 +46,13 @@ def choose_ridge(problem: MappingProblem) -> float:
     >>> 0.1 < GroPLE(decision="sign", random_state=0).fit(data.X, data.Y).gamma_ < 1000
     True
     """
-    if problem.embedding.n_components == 0 or problem.curvature <= 0:
+    if problem.embedding.n_components == 0:
         return 1.0
-    top = int(np.ceil(STEPS * np.log10(10 * problem.curvature)))
-    if problem.gram_matrix is None:
-        return _by_probes(problem, top)
-    return _by_spectrum(problem, top)
+    largest = problem.gram_spectrum.values[-1] if problem.explicit else problem.curvature
+    if largest <= 0:
+        return 1.0
+    top = int(np.ceil(STEPS * np.log10(10 * largest)))
+    return _by_spectrum(problem, top) if problem.explicit else _by_probes(problem, top)
 
 
 def _gcv(residual: Any, df: Any, n: float) -> Any:

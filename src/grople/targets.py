@@ -207,7 +207,12 @@ def _aligned(B: Any, names: Sequence[str], known: Targets) -> tuple[Any, Targets
 
 def _binary_matrix(Y: Any) -> Any:
     if sp.issparse(Y):
-        data = Y.data if hasattr(Y, "data") and Y.format in ("csr", "csc") else Y.tocoo().data
+        Y = sp.csr_array(Y)
+        if not Y.has_canonical_format or not np.all(Y.data):
+            Y = Y.copy()
+            Y.sum_duplicates()
+            Y.eliminate_zeros()
+        data = Y.data
     else:
         Y = data = np.asarray(Y)
         if data.dtype.kind not in "biuf":
@@ -230,8 +235,6 @@ def _binary_matrix(Y: Any) -> Any:
             f"Y must hold only zeros and ones, but it holds {np.asarray(data[strange]).flat[0]!r}. "
             "Unknown label type: multilabel targets are 0/1 indicator matrices"
         )
-    B = sp.csr_array(Y, dtype=np.float64, copy=sp.issparse(Y))
-    if sp.issparse(Y):
-        B.sum_duplicates()
-        B.eliminate_zeros()
-    return B
+    B = sp.csr_array(Y)
+    # The places are shared with Y; only the ones are new, as float64: narrow integers overflow.
+    return sp.csr_array((np.ones(B.nnz), B.indices, B.indptr), shape=B.shape)

@@ -52,6 +52,7 @@ def published_embedding(
     lambda_2: float = 1.0,
     random_state: Any = None,
     max_iter: int = 500,
+    tol: float = _OUTER_TOLERANCE,
 ) -> PublishedEmbedding:
     r"""Embed the labels by the published alternation.
 
@@ -80,6 +81,8 @@ def published_embedding(
         Seeds the random start.
     max_iter : int, default=500
         Most outer iterations.
+    tol : float, default=0.5
+        Stop when the objective moves by at most this; negative: never before ``max_iter``.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def published_embedding(
     if lambda_1 <= 0 or lambda_2 < 0:
         raise ValueError("lambda_1 must be positive and lambda_2 not negative")
     utu, uty = random_start(n, sums, gram, n_components, random_state)
-    return alternate(utu, uty, n, gram, groups, lambda_1, lambda_2, max_iter)
+    return alternate(utu, uty, n, gram, groups, lambda_1, lambda_2, max_iter, tol)
 
 
 def drop_dead(V: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -200,6 +203,7 @@ def alternate(
     lambda_1: float,
     lambda_2: float,
     max_iter: int,
+    tol: float = _OUTER_TOLERANCE,
 ) -> PublishedEmbedding:
     """Alternate V and U steps from the moments of a start U."""
     # Labels in the order of their groups, so that a group is a slice.
@@ -215,7 +219,7 @@ def alternate(
         utu = uty @ W
         error = n * len(order) + float(np.vdot(V, utu @ V - 2.0 * uty))
         objectives.append(error + lambda_1 * float(np.trace(utu)) + lambda_2 * penalty)
-        if len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= _OUTER_TOLERANCE:
+        if len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= tol:
             break
     back = np.argsort(order)
     return PublishedEmbedding(V[:, back], W[back], np.array(objectives), len(objectives))
