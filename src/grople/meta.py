@@ -80,8 +80,8 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
     Attributes
     ----------
     estimators_ : list of classifiers
-        Fitted on all rows: one for all labels, or one for each that varies (a label that never or
-        always occurs has the constant score −1 or +1).
+        Fitted on all rows: one for all labels, or one for each that varies. A label that never or
+        always occurs gets a constant score: a probability of 0 or 1, or one beyond all others.
     active_labels_ : ndarray of int
         The labels that vary.
     decision_ : Decision
@@ -293,7 +293,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         fit_params: dict[str, Any],
         context: CallbackContext | None = None,
     ) -> FittedEstimators:
-        active, constants = varying_labels(B)
+        active, signs = varying_labels(B)
         form = label_form(self.estimator) if self.labels == "auto" else self.labels
         models: list[Any]
         if not len(active):
@@ -313,7 +313,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
             marks = sp.csr_array(B[:, active]).astype(np.int64)
             marks = marks.toarray() if form == "dense" else marks
             models = [clone(self.estimator).fit(X, marks, **fit_params)]
-        return FittedEstimators(EstimatorScores(models, active, constants, self.response_method))
+        return FittedEstimators(EstimatorScores.of(models, active, signs, self.response_method))
 
     def _out_of_fold(
         self,

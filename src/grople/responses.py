@@ -21,6 +21,10 @@ __all__ = ["EstimatorScores", "label_form", "n_rows", "response", "take_params",
 
 Array = NDArray[Any]
 
+#: A score that no decision function comes near: log-odds, margins and distances all differ in
+#: scale, so that −1 may be far below the negatives of one and far above those of another.
+FAR = 1e6
+
 
 @dataclass(frozen=True)
 class EstimatorScores:
@@ -34,14 +38,25 @@ class EstimatorScores:
         The labels that vary.
     constants : ndarray of shape (L,)
         Scores of the labels that do not.
-    response : {"auto", "decision_function", "predict_proba"}
+    method : {"decision_function", "predict_proba"}
         What to ask the classifiers for.
     """
 
     models: list[Any]
     active: NDArray[np.intp]
     constants: Array
-    response: str = "auto"
+    method: str
+
+    @classmethod
+    def of(cls, models: list[Any], active: Array, signs: Array, method: str) -> EstimatorScores:
+        """Give labels that never (−1) or always (+1) occurred a score beyond those of the models.
+
+        ``method`` may also be ``"auto"``, which prefers the decision function.
+        """
+        if method == "auto":
+            found = models and hasattr(models[0], "decision_function")
+            method = "decision_function" if found else "predict_proba"
+        return cls(models, active, signs if method == "predict_proba" else FAR * signs, method)
 
     @property
     def n_labels(self) -> int:
@@ -52,11 +67,11 @@ class EstimatorScores:
         """Return the scores of rows."""
         scores = np.tile(self.constants, (n_rows(X), 1))
         if len(self.models) == 1:
-            found = response(self.models[0], X, self.response, len(self.active))
+            found = response(self.models[0], X, self.method, len(self.active))
             scores[:, self.active] = found
         else:
             for label, model in zip(self.active, self.models, strict=True):
-                scores[:, label] = response(model, X, self.response, 1).ravel()
+                scores[:, label] = response(model, X, self.method, 1).ravel()
         return scores
 
     def in_blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
@@ -74,8 +89,8 @@ def response(model: Any, X: Any, method: str, n_columns: int) -> Array:
         Fitted, with ``decision_function`` or ``predict_proba``.
     X : rows
         Features.
-    method : {"auto", "decision_function", "predict_proba"}
-        ``"auto"`` prefers the decision function. A probability p becomes the score 2p − 1.
+    method : {"decision_function", "predict_proba"}
+        What to ask for. A probability p becomes the score 2p − 1.
     n_columns : int
         Labels (or classes); one for a classifier of two classes.
 
@@ -86,8 +101,6 @@ def response(model: Any, X: Any, method: str, n_columns: int) -> Array:
     >>> response(model, [[0.5]], "predict_proba", 1).round(6) + 0.0
     array([[0.]])
     """
-    if method == "auto":
-        method = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
     if method == "decision_function":
         scores = model.decision_function(X)
     else:
