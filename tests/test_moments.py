@@ -39,6 +39,7 @@ def assert_are_moments_of(moments, X, B, weights=None, **tolerance):
         (moments.gram(Z), XtX @ Z),
         (moments.cross(W), XtB @ W),
         (moments.cross_transposed(Z), XtB.T @ Z),
+        (moments.cross_diagonal(XtB + 1.0), np.diagonal(XtB.T @ (XtB + 1.0))),
         (moments.signed_cross(W), X.T @ (Y * w[:, None]) @ W),
         (moments.labels.counts, w @ B),
         (moments.labels.sums, w @ Y),

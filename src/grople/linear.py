@@ -70,12 +70,17 @@ class LinearScores:
 
     def expanded(self, columns: Array, constants: Array) -> LinearScores:
         """Place these labels at ``columns`` of a wider set; the others get constant scores."""
-        V = np.eye(self.n_labels) if self.V is None else self.V
-        wide = np.zeros((V.shape[0], len(constants)))
-        wide[:, columns] = V
         offset = constants.astype(np.float64)
         offset[columns] = 0.0 if self.offset is None else self.offset
-        return LinearScores(self.Z, self.b, wide, offset)
+
+        def placed(matrix: Array) -> Array:
+            wide = np.zeros((*matrix.shape[:-1], len(constants)))
+            wide[..., columns] = matrix
+            return wide
+
+        if self.V is None:
+            return LinearScores(placed(self.Z), placed(self.b), None, offset)
+        return LinearScores(self.Z, self.b, placed(self.V), offset)
 
     def in_blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of rows with their scores, so that no N×L array is ever held."""
@@ -101,12 +106,17 @@ class ScoreMoments:
         """Compute them from the moments that the scores were learnt from."""
         n = max(float(moments.n), np.finfo(float).tiny)
         counts = moments.labels.counts.astype(np.float64)
-        bias = scores.intercepts()
-        V = np.eye(scores.n_labels) if scores.V is None else scores.V
-        mean = (moments.feature_sum / n @ scores.Z) @ V + bias
-        centred = moments.view(centre=True)
-        variance = np.einsum("ij,ij->j", V, (scores.Z.T @ centred.gram(scores.Z)) @ V) / n
-        with_sum = np.einsum("ij,ij->j", V, moments.cross_transposed(scores.Z).T)
+        bias, Z, V = scores.intercepts(), scores.Z, scores.V
+        mean = moments.feature_sum / n @ Z
+        centred_gram = moments.view(centre=True).gram(Z)
+        if V is None:
+            variance = np.einsum("ij,ij->j", Z, centred_gram) / n
+            with_sum = moments.cross_diagonal(Z)
+        else:
+            mean = mean @ V
+            variance = np.einsum("ij,ij->j", V, (Z.T @ centred_gram) @ V) / n
+            with_sum = np.einsum("ij,ij->j", V, moments.cross_transposed(Z).T)
+        mean = mean + bias
         share = counts / n
         have, lack = counts > 0, counts < n
         mean_with = np.where(have, with_sum / np.where(have, counts, 1.0) + bias, mean)

@@ -122,6 +122,10 @@ class Moments(ABC):
         """Return BᵀX Z."""
 
     @abstractmethod
+    def cross_diagonal(self, Z: Array) -> Array:
+        """Return the diagonal of BᵀX Z for a Z with a column a label."""
+
+    @abstractmethod
     def gram_matrix(self) -> Array | None:
         """Return XᵀX, or None where it is not to be formed."""
 
@@ -215,6 +219,10 @@ class ExplicitMoments(Moments):
         """Return BᵀX Z."""
         return self.xtb.T @ Z
 
+    def cross_diagonal(self, Z: Array) -> Array:
+        """Return the diagonal of BᵀX Z for a Z with a column a label."""
+        return np.einsum("ij,ij->j", self.xtb, Z)
+
     def gram_matrix(self) -> Array:
         """Return XᵀX."""
         return self.xtx
@@ -292,6 +300,10 @@ class ImplicitMoments(Moments):
         if self.weights is not None:
             images *= self.weights[:, None]
         return self.marks.T @ images
+
+    def cross_diagonal(self, Z: Array) -> Array:
+        """Return the diagonal of BᵀX Z for a Z with a column a label."""
+        return np.asarray((self._transposed @ self.marks).multiply(Z).sum(axis=0))
 
     def gram_matrix(self) -> None:
         """Return None: the matrix is not to be formed."""
