@@ -21,7 +21,7 @@ from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.model_selection import check_cv
-from sklearn.utils import column_or_1d, get_tags, indexable
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +29,7 @@ from grople.base import LabelClassifier, Lazy, ScoredBlock, _weighted, unchanged
 from grople.decision import ScoreCounts, needs_counts
 from grople.folds import MultilabelStratifiedKFold
 from grople.parameters import Anything, Choice, Parameter
-from grople.per_label import binary_models, counted, varying_labels
+from grople.per_label import binary_models, counted, narrow_indices, varying_labels
 from grople.responses import EstimatorScores, label_form, n_rows, take_params, take_rows
 from grople.targets import encode
 
@@ -158,7 +158,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
             )
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        X, y = indexable(X, y)
+        X, y = _rows(X), indexable(y)[0]
         rows, B, weights = self._encode(X, y, sample_weight)
         fit_params, split_params = self._route(sample_weight, params)
         subset = functools.partial(take_params, n=n_rows(X))
@@ -254,7 +254,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
 
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return indexable(X)[0]
+        return _rows(X)
 
     def _encode(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         """Return the rows that count, their labels and their weights."""
@@ -263,7 +263,10 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
                 "the estimator takes distances or kernels between all rows, which cannot be cut "
                 "into folds: give it the rows themselves"
             )
-        if y is not None and n_rows(X) == 0:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        check_consistent_length(X, y)
+        if n_rows(X) == 0:
             raise ValueError("Found array with 0 sample(s), but at least one row is needed")
         B, targets = encode(y)
         self._set_targets(targets)
@@ -345,3 +348,9 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
                 chosen = held[block]
                 yield values, B[chosen], None if weights is None else weights[chosen]
             step.call_on_fit_task_end(estimator=self)
+
+
+def _rows(X: Any) -> Any:
+    """Return X as rows can be taken from it, and as most classifiers accept it."""
+    X = indexable(X)[0]
+    return narrow_indices(X) if sp.issparse(X) else X

@@ -18,6 +18,7 @@ __all__ = [
     "in_parallel",
     "itself",
     "linear_part",
+    "narrow_indices",
     "ready_rows",
     "varying_labels",
 ]
@@ -47,13 +48,15 @@ def ready_rows(X: Any) -> Any:
     """
     if not sp.issparse(X):
         return np.ascontiguousarray(X, dtype=np.float64)
-    X = sp.csr_array(X)
-    if X.dtype != np.float64:
-        X = X.astype(np.float64)
-    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
-        narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = sp.csr_array((X.data, *narrow), shape=X.shape)
-    return X
+    return narrow_indices(sp.csr_array(X, dtype=np.float64))
+
+
+def narrow_indices(X: Any) -> Any:
+    """Return a CSR matrix with 32-bit indices where they suffice; many classifiers want them."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)((X.data, *narrow), shape=X.shape)
 
 
 def itself(model: Any) -> Any:
