@@ -20,9 +20,15 @@ from sklearn.linear_model import Lasso
 from grople.groups import Groups
 from grople.mapping import correlation_matrix
 from grople.moments import Moments
-from grople.optim import L1, Quadratic, Solution, largest_eigenvalue, proximal_gradient
+from grople.optim import (
+    L1,
+    Quadratic,
+    Solution,
+    largest_eigenvalue,
+    proximal_gradient,
+    top_eigenvectors,
+)
 from grople.published import published_mapping
-from grople.published.groups import spectral_points
 
 __all__ = [
     "SpecificFeatures",
@@ -86,10 +92,15 @@ def meta_labels(similarity: Array, n_meta_labels: int, random_state: Any = None)
     L = len(similarity)
     if n_meta_labels >= L:
         return Groups(np.arange(L))
-    linked = np.flatnonzero(similarity.any(axis=1))
-    points = np.zeros((L, n_meta_labels))
-    found = spectral_points(similarity[np.ix_(linked, linked)], n_meta_labels)
-    points[linked, : found.shape[1]] = found
+    degree = similarity.sum(axis=1)
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(L), where=degree > 0)
+    affinity = similarity * root * root[:, None]
+    # The largest eigenvalues, not the largest in size: two labels that are like each other alone
+    # have −1 among theirs, with a vector that tears them apart.
+    _, points = top_eigenvectors(affinity.__matmul__, L, n_meta_labels)
+    points[degree == 0] = 0.0
+    length = np.linalg.norm(points, axis=1, keepdims=True)
+    points /= np.where(length > 0, length, 1.0)
     # k-means cannot make more clusters than there are points.
     distinct = len(np.unique(points.round(10), axis=0))
     model = KMeans(min(n_meta_labels, distinct), n_init=10, random_state=random_state)

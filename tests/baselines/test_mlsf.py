@@ -1,0 +1,338 @@
+"""MLSF step by step against independent answers, and against the published cells."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
+from sklearn.linear_model import Lasso
+from sklearn.multioutput import ClassifierChain
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from grople.baselines.chains import ChainScores, fit_chain
+from grople.baselines.meta_labels import (
+    SpecificFeatures,
+    combination_codes,
+    label_similarity,
+    meta_columns,
+    meta_labels,
+)
+from grople.baselines.mlsf import MLSF, mlsf_path
+from grople.datasets import make_grouped_multilabel
+from grople.groups import Groups
+from grople.linear import LinearScores
+from grople.mapping import correlation_matrix
+from grople.moments import Moments
+from grople.optim import L1
+
+from .protocol import published_cell, published_measures
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_grouped_multilabel(200, 30, 12, n_groups=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def X(data):
+    return data.X.toarray()
+
+
+@pytest.fixture(scope="module")
+def B(data):
+    return sp.csr_array(data.Y).astype(float)
+
+
+# -- 1. meta-labels ------------------------------------------------------------------------
+
+
+def test_similarity_is_that_of_label_columns_and_mean_rows(X, B):
+    labels = B.toarray()
+    jaccard = 1 - pdist(labels.T.astype(bool), "jaccard")
+    means = labels.T @ X / labels.sum(axis=0)[:, None]
+    expected = 0.8 * jaccard + 0.2 * np.exp(-pdist(means))
+    expected[expected < 0.15] = 0.0
+    found = label_similarity(Moments.from_data(X, B), weight=0.8, epsilon=0.15)
+    np.testing.assert_allclose(found, squareform(expected), atol=1e-12)
+    assert (found == 0).sum() > len(found), "the threshold of this test removes something"
+
+
+@pytest.mark.parametrize("form", ["explicit", "implicit"])
+def test_similarity_does_not_depend_on_the_form_of_the_moments(form, X, B):
+    moments = Moments.from_data(sp.csr_array(X), B, form=form)
+    expected = label_similarity(Moments.from_data(X, B))
+    np.testing.assert_allclose(label_similarity(moments), expected, atol=1e-10)
+
+
+def test_blocks_of_like_labels_become_meta_labels():
+    blocks = np.repeat([0, 1, 2], [5, 3, 4])
+    similarity = np.where(blocks[:, None] == blocks, 0.9, 0.02)
+    np.fill_diagonal(similarity, 0.0)
+    shuffle = np.random.default_rng(0).permutation(12)
+    found = meta_labels(similarity[np.ix_(shuffle, shuffle)], 3, random_state=0)
+    np.testing.assert_array_equal(found.membership, Groups.of(blocks[shuffle]).membership)
+
+
+def test_labels_like_no_other_are_kept():
+    similarity = np.zeros((7, 7))
+    similarity[:2, :2] = similarity[2:4, 2:4] = 0.5
+    np.fill_diagonal(similarity, 0.0)
+    found = meta_labels(similarity, 3, random_state=0).membership
+    np.testing.assert_array_equal(found, [0, 0, 1, 1, 2, 2, 2])
+    assert meta_labels(np.zeros((4, 4)), 2, random_state=0).membership.max() == 0
+    assert meta_labels(similarity, 10).n_groups == 7
+
+
+# -- 2. combinations -----------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 150), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_combinations_are_numbered_as_binary_numbers_of_any_length(n_labels, n_rows, seed):
+    rng = np.random.default_rng(seed)
+    seen = rng.random((5, n_labels)) < 0.3
+    B = seen[rng.integers(5, size=n_rows)]
+    # Python's integers do not overflow.
+    numbers = [sum(1 << j for j in np.flatnonzero(row).tolist()) for row in B]
+    order = sorted(set(numbers))
+    expected = [order.index(number) / max(len(order) - 1, 1) for number in numbers]
+    np.testing.assert_allclose(combination_codes(sp.csr_array(B)), expected, rtol=1e-15)
+
+
+def test_sets_of_more_than_64_labels_are_told_apart():
+    B = np.zeros((4, 130), dtype=int)
+    B[1, 0] = B[2, 64] = B[3, 129] = 1
+    # As one float or 64-bit integer these would be equal, or overflow.
+    np.testing.assert_allclose(combination_codes(sp.csr_array(B)), [0, 1 / 3, 2 / 3, 1])
+
+
+def test_meta_labels_are_sparse_columns(B):
+    groups = Groups.of(np.arange(12) % 3)
+    Z = meta_columns(B, groups)
+    assert sp.issparse(Z)
+    for k, members in enumerate(groups.members()):
+        empty = B[:, members].sum(axis=1) == 0
+        assert empty.any()
+        column = Z[:, [k]].toarray().ravel()
+        assert not column[empty].any()
+        assert column.max() == 1
+
+
+# -- 3. features ---------------------------------------------------------------------------
+
+
+def selection(X, B, weights=None, **options):
+    moments = Moments.from_data(X, B, weights)
+    return SpecificFeatures(
+        X, meta_columns(B, Groups.of(np.arange(12) % 3)), moments, weights, **options
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_without_correlation_it_is_the_lasso(container, fit_intercept, weighted, X, B):
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    problem = selection(container(X), B, weights, fit_intercept=fit_intercept)
+    found = problem.solve(0.5, tol=1e-10, max_iter=10_000)
+    assert found.converged
+    total = len(X) if weights is None else weights.sum()
+    lasso = Lasso(0.5 / total, fit_intercept=fit_intercept, tol=1e-12, max_iter=10_000)
+    expected = lasso.fit(X, problem.Z.toarray(), sample_weight=weights).coef_.T
+    np.testing.assert_allclose(found.point, expected, atol=1e-6)
+    assert (found.point == 0).any()
+    assert (found.point != 0).any()
+
+
+def gradient(problem, V, alpha):
+    """Of ½‖XV − Z‖² + α/2 tr(R VᵀV), from the rows themselves."""
+    X, Z = problem.X - problem.X.mean(axis=0), problem.Z.toarray()
+    Z = Z - Z.mean(axis=0)
+    R = correlation_matrix(Z.T @ Z, problem.correlation)
+    return X.T @ (X @ V - Z) + alpha * V @ R
+
+
+@pytest.mark.parametrize("correlation", ["laplacian", "psd"])
+def test_with_correlation_the_solution_is_stationary(correlation, X, B):
+    problem = selection(X, B, correlation=correlation)
+    found = problem.solve(0.5, alpha=3.0, tol=1e-12, max_iter=20_000)
+    assert found.converged
+    # The squared distance is bounded by the gap times twice the curvature.
+    distance = L1(0.5).distance(found.point, gradient(problem, found.point, 3.0))
+    assert distance.max() < 1e-3
+    lasso = problem.solve(0.5, tol=1e-12, max_iter=20_000)
+    assert L1(0.5).distance(lasso.point, gradient(problem, lasso.point, 3.0)).max() > 0.05
+
+
+def test_a_vanishing_correlation_is_the_lasso(X, B):
+    problem = selection(X, B)
+    lasso = problem.solve(0.5, tol=1e-10, max_iter=10_000)
+    # Proximal gradient from zero, coordinate descent: two solvers, one solution.
+    start = np.zeros_like(lasso.point)
+    found = problem.solve(0.5, alpha=1e-12, start=start, tol=1e-12, max_iter=20_000)
+    np.testing.assert_allclose(found.point, lasso.point, atol=1e-5)
+
+
+def test_correlated_meta_labels_get_similar_weights():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    z = X[:, :2] @ [1.0, 0.5]
+    Z = sp.csc_array(np.column_stack([z, z + 0.8 * rng.standard_normal(80)]))
+    problem = SpecificFeatures(X, Z, Moments.from_data(X, sp.csr_array((80, 1))))
+    apart = [
+        np.linalg.norm(np.diff(problem.solve(0.1, alpha).point, axis=1))
+        for alpha in (0.0, 10.0, 100.0, 1000.0)
+    ]
+    assert all(a > b for a, b in itertools.pairwise(apart))
+
+
+def test_the_published_correlation_needs_a_matrix(X, B):
+    explicit = selection(X, B, correlation="published", fit_intercept=False)
+    assert np.isfinite(explicit.solve(0.5, alpha=1e-4).point).all()
+    rows = sp.csr_array(X)
+    moments = Moments.from_data(rows, B, form="implicit")
+    implicit = SpecificFeatures(rows, explicit.Z, moments, correlation="published")
+    with pytest.raises(ValueError, match="laplacian"):
+        implicit.solve(0.5, alpha=1e-4)
+
+
+# -- 4. chains -----------------------------------------------------------------------------
+
+
+def chain_scores(chain):
+    position = np.empty(len(chain.order), dtype=int)
+    position[chain.order] = np.arange(len(chain.order))
+    linear = LinearScores(chain.weights, chain.intercepts)
+    return ChainScores(linear, sp.csr_array(chain.links), position)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("svm", [SVC(kernel="linear"), LinearSVC(dual=False)])
+def test_a_chain_is_that_of_scikit_learn(svm, container, X, B):
+    order = np.random.default_rng(3).permutation(12)
+    train, test = slice(0, 120), slice(120, None)
+    expected = ClassifierChain(svm, order=order).fit(X[train], B[train].toarray())
+    scores = chain_scores(fit_chain(container(X[train]), B[train], order, svm))
+    # Dense and sparse LIBSVM stop at the same tolerance (1e-3), not at the same point.
+    tolerance = 1e-9 if container is np.asarray else 1e-2
+    found = scores(container(X[test]))
+    np.testing.assert_allclose(found, expected.decision_function(X[test]), atol=tolerance)
+    assert (found > 0).any()
+
+
+def test_without_features_a_chain_starts_from_the_more_frequent_answer():
+    B = sp.csr_array(np.array([[1, 1], [1, 1], [1, 0], [0, 0]]))
+    chain = fit_chain(np.empty((4, 0)), B, [0, 1], LinearSVC())
+    assert chain.intercepts[0] == 1.0
+    assert chain.links[0, 1] > 0
+    weighted = fit_chain(np.empty((4, 0)), B, [0, 1], LinearSVC(), np.array([1, 1, 1, 9.0]))
+    assert weighted.intercepts[0] == -1.0
+
+
+# -- the estimator -------------------------------------------------------------------------
+
+
+def test_it_is_its_four_steps(X, B):
+    model = MLSF(4, gamma=0.5, C=1.0, decision="sign", tol=1e-6, random_state=0).fit(X, B)
+    assert sorted(np.concatenate(model.chains_)) == list(range(12))
+    assert 1 < len(model.chains_) <= 3
+    size = 10 * np.sqrt(np.mean(np.sum(X**2, axis=1)))
+    svm = LinearSVC(tol=1e-6, dual=False, intercept_scaling=size)
+    for k, labels in enumerate(model.chains_):
+        assert (model.meta_labels_[labels] == k).all()
+        features = model.feature_weights_[:, k] != 0
+        assert 0 < features.sum() < X.shape[1]
+        chain = ClassifierChain(svm, order=range(len(labels)))
+        chain.fit(X[:, features], B.toarray()[:, labels])
+        expected = chain.decision_function(X[:, features])
+        np.testing.assert_allclose(model.decision_function(X)[:, labels], expected, atol=1e-6)
+
+
+def test_the_seed_decides(X, B):
+    first, same, other = (
+        MLSF(6, decision="sign", random_state=seed).fit(X, B) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.decision_function(X), same.decision_function(X))
+    assert any(not np.array_equal(a, b) for a, b in zip(first.chains_, other.chains_, strict=False))
+
+
+def test_a_path_is_its_fits(X, B):
+    options = {"meta_label_size": 4, "decision": "sign", "tol": 1e-8, "random_state": 0}
+    for setting, scores in mlsf_path(X, B, [5.0, 0.5], **options):
+        fitted = MLSF(**setting, **options).fit(X, B)
+        # The selections start at different points and agree to their tolerance.
+        np.testing.assert_allclose(scores(X), fitted.decision_function(X), atol=1e-5)
+
+
+def test_blocks_of_rows_have_the_scores_of_all_rows(X, B, monkeypatch):
+    model = MLSF(4, decision="sign", random_state=0).fit(X, B)
+    expected = model.predict(X).toarray()
+    monkeypatch.setattr("grople.linear.BLOCK_SCORES", 100)
+    np.testing.assert_array_equal(model.predict(X).toarray(), expected)
+
+
+def test_labels_that_do_not_vary_stay_out_of_the_chains(X, B):
+    ones, zeros = sp.csr_array(np.ones((200, 1))), sp.csr_array((200, 1))
+    wide = sp.hstack([zeros, B, ones], format="csr")
+    model = MLSF(4, decision="sign", random_state=0).fit(X, wide)
+    plain = MLSF(4, decision="sign", random_state=0).fit(X, B)
+    scores = model.decision_function(X)
+    assert (scores[:, 0] == -1).all()
+    assert (scores[:, -1] == 1).all()
+    np.testing.assert_array_equal(scores[:, 1:-1], plain.decision_function(X))
+    assert model.meta_labels_[[0, -1]].tolist() == [-1, -1]
+    empty = MLSF().fit(X, np.zeros((200, 3), dtype=int))
+    assert (empty.decision_function(X) == -1).all()
+    assert empty.chains_ == []
+
+
+def test_correlation_between_meta_labels_changes_the_selection(X, B):
+    options = {"gamma": 0.5, "decision": "sign", "random_state": 0}
+    plain = MLSF(4, **options).fit(X, B)
+    tied = MLSF(4, alpha=100.0, correlation="psd", **options).fit(X, B)
+    np.testing.assert_array_equal(plain.meta_labels_, tied.meta_labels_)
+    problem = SpecificFeatures(
+        X, meta_columns(B, Groups(tied.meta_labels_)), Moments.from_data(X, B), correlation="psd"
+    )
+    np.testing.assert_allclose(tied.feature_weights_, problem.solve(0.5, 100.0).point, atol=1e-8)
+    assert not np.array_equal(plain.feature_weights_ != 0, tied.feature_weights_ != 0)
+    none = MLSF(4, alpha=100.0, correlation=None, **options).fit(X, B)
+    np.testing.assert_array_equal(none.feature_weights_, plain.feature_weights_)
+
+
+def test_the_published_setting():
+    model = MLSF.published("medical", meta_label_size=5)
+    assert (model.C, model.solver, model.decision) == (1.0, "libsvm", "sign")
+    assert (model.alpha, model.fit_intercept, model.meta_label_size) == (0.0, False, 5)
+    with pytest.raises(ValueError, match="no published setting"):
+        MLSF.published("iris")
+
+
+def test_scikit_learn_checks():
+    check_estimator(
+        # The checks compare to 1e-7 what the default tolerance leaves open at 1e-3.
+        MLSF(2, tol=1e-10, random_state=0),
+        expected_failed_checks={
+            "check_classifier_multioutput": "predictions maximise a measure; they are not signs"
+        },
+        on_skip=None,
+    )
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "folds"), [("medical", (0, 1, 2, 3, 4)), ("CAL500", (0,)), ("corel5k", (0,))]
+)
+def test_the_published_cells(name, folds, shared_data, paper_tables):
+    # LIBSVM needs minutes for a fold of CAL500 (unscaled features) and of corel5k (365 labels).
+    found = published_measures(
+        shared_data, name, lambda: MLSF.published(name, random_state=0), folds
+    )
+    np.testing.assert_allclose(found, published_cell(paper_tables, name, "MLSF"), atol=0.03)
