@@ -1,0 +1,130 @@
+"""FaIE against its N×N definition."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from grople import Moments
+from grople.baselines import PLST, FaIE
+from grople.baselines.design import Design
+from grople.baselines.faie import leading_code
+from grople.datasets import make_grouped_multilabel
+
+DATA = make_grouped_multilabel(80, 30, 8, n_groups=3, random_state=2)
+X, B = DATA.X.toarray(), DATA.Y.toarray()
+Y = 2.0 * B - 1.0
+#: Both sides solve well-conditioned systems of a few dozen unknowns: rounding, with some room.
+EXACT = {"rtol": 1e-8, "atol": 1e-9}
+SETTINGS = [(1, 0.1, 1.0), (3, 1.0, 20.0), (8, 5.0, 0.5), (5, 0.5, 0.0)]
+
+
+def hat(features, ridge):
+    """H, N×N."""
+    inner = features.T @ features + ridge * np.eye(features.shape[1])
+    return features @ np.linalg.solve(inner, features.T)
+
+
+def code(labels, features, d, ridge, alpha):
+    """The leading eigenvectors of the N×N matrix."""
+    matrix = labels @ labels.T + alpha * hat(features, ridge)
+    return np.linalg.eigh((matrix + matrix.T) / 2)[1][:, ::-1][:, :d]
+
+
+@pytest.mark.parametrize(("d", "ridge", "alpha"), SETTINGS)
+def test_scores_follow_the_definition_with_everything_centred(d, ridge, alpha):
+    mean = Y.mean(axis=0)
+    features, labels = X - X.mean(axis=0), Y - mean
+    U = code(labels, features, d, ridge, alpha)
+    expected = hat(features, ridge) @ U @ U.T @ labels + mean
+    model = FaIE(d, ridge, alpha, decision="sign").fit(X, B)
+    np.testing.assert_allclose(model.decision_function(X), expected, **EXACT)
+    np.testing.assert_allclose(model.approximate(X, B), U @ U.T @ labels + mean, **EXACT)
+
+
+@pytest.mark.parametrize(("d", "ridge", "alpha"), SETTINGS)
+def test_scores_follow_the_definition_as_published(d, ridge, alpha):
+    U = code(Y, X, d, ridge, alpha)
+    constant = np.column_stack([np.ones(len(X)), X])
+    expected = hat(constant, ridge) @ U @ U.T @ Y
+    model = FaIE(d, ridge, alpha, fit_intercept="penalised", decision="sign").fit(X, B)
+    np.testing.assert_allclose(model.decision_function(X), expected, **EXACT)
+    np.testing.assert_allclose(model.approximate(X, B), U @ U.T @ Y, **EXACT)
+
+
+def test_scores_follow_the_definition_without_an_intercept():
+    U = code(Y, X, 4, 1.0, 2.0)
+    model = FaIE(4, 1.0, 2.0, fit_intercept=False, decision="sign").fit(X, B)
+    np.testing.assert_allclose(model.decision_function(X), hat(X, 1.0) @ U @ U.T @ Y, **EXACT)
+
+
+def test_scaling_is_seen_by_the_code_and_by_its_approximation():
+    deviation = X.std(axis=0)
+    features = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    mean = Y.mean(axis=0)
+    U = code(Y - mean, features, 3, 1.0, 20.0)
+    model = FaIE(3, 1.0, 20.0, scale=True, decision="sign").fit(X, B)
+    expected = hat(features, 1.0) @ U @ U.T @ (Y - mean) + mean
+    np.testing.assert_allclose(model.decision_function(X), expected, **EXACT)
+    np.testing.assert_allclose(model.approximate(X, B), U @ U.T @ (Y - mean) + mean, **EXACT)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("form", ["explicit", "implicit"])
+def test_the_code_is_orthonormal_and_decoded_by_the_labels(form, fit_intercept):
+    design = Design(Moments.from_data(sp.csr_array(X), B, form=form), fit_intercept)
+    result = leading_code(design, 4, 1.0, 3.0)
+    labels = Y - Y.mean(axis=0) if fit_intercept else Y
+    features = X - X.mean(axis=0) if fit_intercept else X
+    U = labels @ result.A + features @ result.C
+    # The implicit form stops its solver at a relative residual of 1e-12.
+    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(U.T @ labels, result.V, atol=1e-7)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
+@pytest.mark.parametrize(("d", "ridge", "alpha"), SETTINGS)
+def test_both_forms_of_the_moments_give_the_same_scores(d, ridge, alpha, fit_intercept):
+    rows = sp.csr_array(X)
+    scores = [
+        FaIE(d, ridge, alpha, fit_intercept=fit_intercept, form=form, decision="sign")
+        .fit(rows, B)
+        .decision_function(rows)
+        for form in ("explicit", "implicit")
+    ]
+    # Directions of the code that carry little converge to the square root of the tolerance.
+    np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-6)
+
+
+def test_without_regard_for_the_features_it_is_plst():
+    scores = FaIE(4, 2.0, alpha=0.0).fit(X, B).decision_function(X)
+    np.testing.assert_allclose(scores, PLST(4, 2.0).fit(X, B).decision_function(X), **EXACT)
+
+
+def test_a_larger_alpha_makes_the_code_easier_to_predict():
+    """tr(UᵀHU), which α rewards, can only grow with it."""
+    features = X - X.mean(axis=0)
+    H = hat(features, 1.0)
+    design = Design(Moments.from_data(X, B))
+    shares = []
+    for alpha in (0.0, 1.0, 10.0, 100.0, 1e4):
+        found = leading_code(design, 4, 1.0, alpha)
+        U = (Y - Y.mean(axis=0)) @ found.A + features @ found.C
+        shares.append(float(np.trace(U.T @ H @ U)))
+    assert all(a <= b + 1e-9 for a, b in zip(shares, shares[1:], strict=False))
+    assert shares[-1] > shares[0] + 0.1
+
+
+def test_memory_does_not_depend_on_the_rows():
+    """An N×N matrix of these rows would take 20 GB."""
+    rng = np.random.default_rng(0)
+    n = 50_000
+    moments = Moments.from_data(rng.normal(size=(n, 10)), rng.random((n, 6)) < 0.3)
+    tracemalloc.start()
+    FaIE(3, 1.0, decision="sign").fit_moments(moments)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6
