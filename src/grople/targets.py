@@ -7,7 +7,9 @@ container the target came in.
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 __all__ = ["Targets", "encode"]
 
@@ -99,7 +101,7 @@ def encode(y: Any, known: Targets | None = None, classes: Any = None) -> tuple[A
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if not sp.issparse(y) and not hasattr(y, "columns"):
-        y = np.asarray(y)
+        y = _as_array(y)
     is_matrix = y.ndim == 2
     one_column_of_classes = is_matrix and not sp.issparse(y) and _is_class_column(y)
     if is_matrix and not one_column_of_classes:
@@ -120,7 +122,19 @@ def _is_class_column(y: Any) -> bool:
     if np.shape(y)[1] != 1 or hasattr(y, "columns"):
         return False
     values = np.asarray(y)
-    return not (values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all())
+    if values.dtype.kind not in "biuf":
+        return True
+    return not np.all((values == 0) | (values == 1) | np.isnan(values))
+
+
+def _as_array(y: Any) -> Array:
+    try:
+        return np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "y is neither a matrix nor a list of classes: its rows differ in length. Turn lists of "
+            "labels into a matrix with sklearn.preprocessing.MultiLabelBinarizer."
+        ) from None
 
 
 def _encode_classes(y: Array, known: Targets | None, classes: Any) -> tuple[Any, Targets]:
@@ -151,7 +165,7 @@ def _encode_classes(y: Array, known: Targets | None, classes: Any) -> tuple[Any,
 
 
 def _encode_matrix(Y: Any, known: Targets | None, classes: Any) -> tuple[Any, Targets]:
-    names = list(map(str, Y.columns)) if hasattr(Y, "columns") else None
+    names = list(Y.columns) if hasattr(Y, "columns") else None
     if sp.issparse(Y):
         container = "csr_array" if isinstance(Y, sp.sparray) else "csr_matrix"
     else:
@@ -161,34 +175,52 @@ def _encode_matrix(Y: Any, known: Targets | None, classes: Any) -> tuple[Any, Ta
         known = _declared(classes, names, B.shape[1], container)
     elif known.kind != "multilabel":
         raise ValueError("y is a label matrix, but earlier blocks were one-dimensional")
-    if names is None or not known.named:
-        if B.shape[1] < known.n_columns:
-            raise ValueError(
-                f"Y has {B.shape[1]} columns, but {known.n_columns} labels are known: give every "
-                "label a column, or name them (a DataFrame)"
-            )
-        extra = np.arange(known.n_columns, B.shape[1])
-        more = np.array([f"label{i}" for i in extra]) if known.named else extra
-        return B, replace(known, classes=np.concatenate([known.classes, more]))
-    return _aligned(B, names, known)
+    if names is not None and known.named:
+        return _aligned(B, names, known)
+    if B.shape[1] < known.n_columns:
+        raise ValueError(
+            f"Y has {B.shape[1]} columns, but {known.n_columns} labels are known: give every "
+            "label a column, or name them (a DataFrame)"
+        )
+    if B.shape[1] == known.n_columns:
+        return B, known
+    if known.named:
+        return B, replace(known, classes=_numbered(known.classes.tolist(), B.shape[1]))
+    more = np.arange(known.n_columns, B.shape[1])
+    return B, replace(known, classes=np.concatenate([known.classes, more]))
 
 
-def _declared(classes: Any, names: list[str] | None, width: int, container: str) -> Targets:
+def _declared(classes: Any, names: list[Any] | None, width: int, container: str) -> Targets:
     if classes is None:
-        found = np.arange(width) if names is None else np.asarray(names, dtype=object)
+        found = np.arange(width) if names is None else _objects(names)
     elif isinstance(classes, int | np.integer):
-        found, names = np.arange(classes), None
+        found = np.arange(classes) if names is None else _numbered(names, int(classes))
     else:
         found = np.asarray(classes)
-        if found.dtype.kind in "OUS":
-            names = list(map(str, found))
-            found = found.astype(object)
-        else:
-            names = None
-    return Targets("multilabel", found, container, named=names is not None)
+        if names is not None or found.dtype.kind in "OUS":
+            found = _objects(list(classes))
+    named = found.dtype == object
+    twice = [name for name, times in Counter(found.tolist()).items() if times > 1]
+    if twice and classes is not None:
+        raise ValueError(f"classes names {twice[0]!r} twice")
+    return Targets("multilabel", found, container, named)
 
 
-def _aligned(B: Any, names: Sequence[str], known: Targets) -> tuple[Any, Targets]:
+def _numbered(names: list[Any], count: int) -> Array:
+    """Give labels without a name one, up to the given number of labels."""
+    fresh = (f"label{i}" for i in itertools.count(len(names)))
+    taken = set(names)
+    unused = (name for name in fresh if name not in taken)
+    return _objects([*names, *itertools.islice(unused, max(count - len(names), 0))])
+
+
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values  # whatever they are, tuples too
+    return array
+
+
+def _aligned(B: Any, names: Sequence[Any], known: Targets) -> tuple[Any, Targets]:
     """Put named columns where their labels are known to stand; new names go behind."""
     order = list(known.classes)
     place = {name: i for i, name in enumerate(order)}
@@ -202,10 +234,26 @@ def _aligned(B: Any, names: Sequence[str], known: Targets) -> tuple[Any, Targets
     if not np.array_equal(columns, np.arange(len(order))):
         B = B.tocoo()
         B = sp.csr_array((B.data, (B.row, columns[B.col])), shape=(B.shape[0], len(order)))
-    return B, replace(known, classes=np.asarray(order, dtype=object))
+    return B, replace(known, classes=_objects(order))
+
+
+def _real_array(Y: Any) -> Array:
+    values = np.asarray(Y)
+    if values.dtype.kind in "biuf":
+        return values
+    try:
+        if hasattr(Y, "to_numpy"):  # columns that know missing values
+            return Y.to_numpy(dtype=np.float64, na_value=np.nan)
+        if values.dtype.kind in "OUS":
+            return values.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"Y must be a label matrix of zeros and ones, but it holds {values.flat[0]!r}")
 
 
 def _binary_matrix(Y: Any) -> Any:
+    if hasattr(Y, "columns") and hasattr(Y, "sparse"):  # a DataFrame of sparse columns
+        Y = Y.sparse.to_coo()
     if sp.issparse(Y):
         Y = sp.csr_array(Y)
         if not Y.has_canonical_format or not np.all(Y.data):
@@ -214,15 +262,7 @@ def _binary_matrix(Y: Any) -> Any:
             Y.eliminate_zeros()
         data = Y.data
     else:
-        Y = data = np.asarray(Y)
-        if data.dtype.kind not in "biuf":
-            try:
-                Y = data = data.astype(np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    "Y must be a label matrix of zeros and ones, but it holds "
-                    f"{type_of_target(data)!r} values"
-                ) from None
+        Y = data = _real_array(Y)
     if data.dtype.kind == "f" and np.isnan(data).any():
         raise ValueError(
             "Y contains NaN: missing labels cannot be counted in moments. Leave those rows out, "
