@@ -9,11 +9,19 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import cosine_similarity
 
-from grople.groups import GROUPINGS, Groups, fit_groups, group_stability, spectral_affinity
+from grople.groups import (
+    GROUPINGS,
+    Groups,
+    cosine_affinity,
+    fit_groups,
+    group_stability,
+    spectral_affinity,
+)
 from grople.moments import LabelMoments, Moments
 
-LEARNT = ["spectral", "kmeans", "hierarchical", "published"]
+LEARNT = ["spectral", "cosine", "kmeans", "hierarchical", "published"]
 
 
 def planted(n_groups=3, size=9, n=400, noise=0.03, seed=0):
@@ -49,6 +57,18 @@ def test_affinity_is_that_of_the_label_columns(n_labels):
     expected = np.diag(A.sum(1) ** -0.5) @ A @ np.diag(A.sum(1) ** -0.5)
     found = spectral_affinity(LabelMoments.from_labels(B))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cosine_affinity_is_that_of_the_marks(weighted):
+    B = random_labels()
+    B[:, 3] = B[:, 11] = 0
+    weights = 0.01 * np.random.default_rng(2).random(len(B)) if weighted else None
+    C = cosine_similarity((B if weights is None else B * np.sqrt(weights)[:, None]).T)
+    C[np.ix_([3, 11], [3, 11])] = 1.0
+    expected = np.diag(C.sum(1) ** -0.5) @ C @ np.diag(C.sum(1) ** -0.5)
+    found = cosine_affinity(LabelMoments.from_labels(B, weights))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -218,9 +238,9 @@ def test_given_partitions(given):
         ([[0, 1], [2, -1]], "each label from 0 to 3 exactly once"),
         ([[0.5, 1], [2, 3]], "each label from 0 to 3 exactly once"),
         ([["a", "b"], ["c", "d"]], "each label from 0 to 3 exactly once"),
-        ("ward", "grouping must be one of spectral, kmeans"),
-        (None, "grouping must be one of spectral, kmeans"),
-        (4, "grouping must be one of spectral, kmeans"),
+        ("ward", "grouping must be one of spectral, "),
+        (None, "grouping must be one of spectral, "),
+        (4, "grouping must be one of spectral, "),
     ],
     ids=str,
 )

@@ -180,9 +180,10 @@ def cosine_affinity(labels: LabelMoments) -> Array:
     Two rare labels are close in Euclidean distance whatever they are on; their cosine is zero
     unless they share rows.
     """
-    length = np.sqrt(np.maximum(labels.counts, 1))
+    never = labels.counts <= 0
+    length = np.sqrt(np.where(never, 1.0, labels.counts))
     cosine = labels.pairs() / np.multiply.outer(length, length)
-    np.fill_diagonal(cosine, 1.0)
+    cosine[np.ix_(never, never)] = 1.0  # copies of each other
     return _normalised(cosine)
 
 
