@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_a_larger_alpha_makes_the_code_easier_to_predict():
         found = leading_code(design, 4, 1.0, alpha)
         U = (Y - Y.mean(axis=0)) @ found.A + features @ found.C
         shares.append(float(np.trace(U.T @ H @ U)))
-    assert all(a <= b + 1e-9 for a, b in zip(shares, shares[1:], strict=False))
+    assert all(a <= b + 1e-9 for a, b in itertools.pairwise(shares))
     assert shares[-1] > shares[0] + 0.1
 
 

@@ -208,7 +208,7 @@ class Design:
 
     def _solve_by_factor(self, right: Array, ridge: float) -> Array:
         assert self.gram_matrix is not None
-        shifted = self.gram_matrix.copy()
+        shifted = self.gram_matrix.T.copy(order="F")  # as LAPACK wants it, to save a second copy
         shifted[np.diag_indices_from(shifted)] += ridge
         try:
             factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
