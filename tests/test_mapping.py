@@ -101,10 +101,14 @@ def test_the_published_relation_is_not_convex():
     assert np.linalg.eigvalsh(1.0 - C)[0] < -0.1
 
 
-@pytest.mark.parametrize("form", ["laplacian", "psd", None])
-def test_points_without_spread(form):
-    gram = np.diag([1.0, 0.0, 2.0])
-    assert np.isfinite(correlation_matrix(gram, form)).all()
+def test_points_without_spread_are_correlated_with_none():
+    gram = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]])
+    expected = [[0.5, 0.0, -0.5], [0.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
+    np.testing.assert_allclose(correlation_matrix(gram, "laplacian"), expected)
+    values, vectors = np.linalg.eigh(np.array([[0, 1, 0.5], [1, 0, 1], [0.5, 1, 0]]))
+    expected = (vectors * np.maximum(values, 0)) @ vectors.T
+    np.testing.assert_allclose(correlation_matrix(gram, "psd"), expected, atol=1e-12)
+    assert not correlation_matrix(gram, None).any()
 
 
 def test_unknown_relation():

@@ -195,6 +195,7 @@ def test_classes_that_were_not_declared(y):
         ([[0.5, 1.0]], "only zeros and ones, but it holds .*0.5"),
         (sp.csr_array([[0, 3.0]]), "only zeros and ones, but it holds .*3"),
         (sp.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(1, 2)), "it holds .*2"),
+        (sp.csr_array(([1, 1], [1, 1], [0, 2]), shape=(1, 2)), "it holds .*2"),
         ([[np.inf, 1.0]], "only zeros and ones, but it holds .*inf"),
         ([[1j, 0]], "zeros and ones"),
         ([["a", "b"], ["c", "d"]], "zeros and ones.*'a'"),

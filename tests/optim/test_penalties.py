@@ -89,7 +89,7 @@ def test_no_other_point_is_better_than_the_prox(penalty, W, step, seed):
     for size in (1e-3, 0.1, 3.0):
         move = free_part(penalty, size * rng.standard_normal(W.shape))
         least = np.square(move).sum() / (2 * step)
-        assert cost(P + move) - cost(P) >= least - 1e-12 * (1 + cost(P))
+        assert cost(P + move) - cost(P) >= least - 1e-12 * (1 + cost(P + move))
 
 
 @every_penalty
