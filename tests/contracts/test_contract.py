@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from grople.baselines import LEML, MLSF
 from grople.datasets import make_grouped_multilabel
 
 from .estimators import all_estimators, expected_failures, name_of
@@ -183,6 +184,9 @@ def test_probabilities_rise_with_the_scores(estimator, X, Y):
     ],
 )
 def test_bad_input_is_refused_and_leaves_the_model_alone(estimator, spoil, message, X, Y):
+    labels = spoil(X, Y)[1]
+    if isinstance(estimator, LEML) and labels is not None and np.isnan(labels).any():
+        pytest.skip("LEML learns from observed entries: a missing label is no error")
     model = clone(estimator).fit(X, Y)
     before = model.decision_function(X)
     with pytest.raises(ValueError, match=message):
@@ -221,7 +225,8 @@ def test_small_and_odd_data_work(estimator, X, Y):
         assert (everything.decision_function(X) > 0).all()
         copies = clone(estimator).fit(X, np.repeat(Y[:, :1], 5, axis=1))
         scores = copies.decision_function(X)
-        np.testing.assert_allclose(scores, np.repeat(scores[:, :1], 5, axis=1), atol=1e-6)
+        if not isinstance(estimator, MLSF):  # a chain gives later copies the earlier ones to see
+            np.testing.assert_allclose(scores, np.repeat(scores[:, :1], 5, axis=1), atol=1e-6)
 
 
 @every_estimator

@@ -130,11 +130,12 @@ def test_forgetting_everything_leaves_a_model_that_says_so(estimator):
 
 @streaming
 def test_refit_learns_from_the_same_moments(estimator):
-    model = clone(estimator).fit(X, Y).refit(gamma=7.0)
-    other = clone(estimator).set_params(gamma=7.0).fit(X, Y)
+    ridge = "gamma" if hasattr(estimator, "gamma") else "ridge"
+    model = clone(estimator).fit(X, Y).refit(**{ridge: 7.0})
+    other = clone(estimator).set_params(**{ridge: 7.0}).fit(X, Y)
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), **EXACT)
-    with pytest.raises(ValueError, match="gamma"):
-        model.refit(gamma=-1.0)
+    with pytest.raises(ValueError, match=ridge):
+        model.refit(**{ridge: -1.0})
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), **EXACT)
 
 
