@@ -270,6 +270,20 @@ def test_a_path_is_its_fits(X, B):
         np.testing.assert_allclose(scores(X), fitted.decision_function(X), atol=1e-5)
 
 
+def test_the_unit_of_the_features_does_not_matter_to_the_selection(X, B):
+    # Nearness of mean rows has a unit; without it only the chains have one.
+    options = {"similarity_weight": 1.0, "decision": "sign", "tol": 1e-8, "random_state": 0}
+    plain, scaled = MLSF(4, **options).fit(X, B), MLSF(4, **options).fit(100 * X, B)
+    assert scaled.gamma_ == pytest.approx(100 * plain.gamma_)
+    np.testing.assert_allclose(100 * scaled.feature_weights_, plain.feature_weights_, atol=1e-5)
+
+
+def test_from_the_largest_gamma_on_nothing_is_selected(X, B):
+    problem = selection(X, B)
+    assert not problem.solve(problem.largest_gamma * 1.001, tol=1e-10).point.any()
+    assert problem.solve(problem.largest_gamma * 0.99, tol=1e-10).point.any()
+
+
 def test_blocks_of_rows_have_the_scores_of_all_rows(X, B, monkeypatch):
     model = MLSF(4, decision="sign", random_state=0).fit(X, B)
     expected = model.predict(X).toarray()

@@ -218,6 +218,11 @@ class SpecificFeatures:
         return self._correlated(gamma, alpha, start, tol, max_iter)
 
     @cached_property
+    def largest_gamma(self) -> float:
+        """The γ from which on no feature is selected, ``max |XᵀZ|``."""
+        return float(np.abs(self._products[1]).max(initial=0.0))
+
+    @cached_property
     def _by_column(self) -> Any:
         return sp.csc_array(self.X) if sp.issparse(self.X) else np.asfortranarray(self.X)
 

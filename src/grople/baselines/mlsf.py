@@ -47,14 +47,17 @@ __all__ = ["MLSF", "mlsf_path"]
 
 Array = NDArray[Any]
 
+#: γ where it is left to us, as a share of the γ from which on no feature is selected.
+AUTO_GAMMA = 0.002
 #: γ whose results come nearest to the published cells, from a search of {1e-2, 1e-1, 1, 10}.
 NEAREST_GAMMA = dict.fromkeys(PUBLISHED_SETTINGS, 0.01)
 
 
 @dataclass(frozen=True)
 class MLSFModel:
-    """Meta-labels, weights of their features (V), chains (label numbers in order), scores."""
+    """γ, meta-labels, weights of their features (V), chains (label numbers in order), scores."""
 
+    gamma: float
     membership: NDArray[np.intp]
     features: Array
     chains: list[NDArray[np.intp]]
@@ -69,8 +72,9 @@ class MLSF(RowClassifier):
     ----------
     meta_label_size : int, default=10
         Labels to a meta-label on average; there are K = ⌈L/size⌉ meta-labels.
-    gamma : float, default=0.1
-        Weight of ‖V‖₁ in the selection of features (γ); larger selects fewer.
+    gamma : float or "auto", default="auto"
+        Weight of ‖V‖₁ in the selection of features (γ); larger selects fewer. ``"auto"`` is 0.002
+        of the γ from which on none is selected, whatever the unit of the features.
     alpha : float, default=0.0
         Weight of the correlation between meta-labels in the selection (α); zero is the Lasso.
     C : float or "auto", default="auto"
@@ -107,6 +111,8 @@ class MLSF(RowClassifier):
         V; the features of a meta-label are those whose weight is not zero.
     chains_ : list of ndarray
         The labels of each meta-label in the order of its chain.
+    gamma_ : float
+        The γ used.
     n_iter_ : int
         The most iterations of an SVM.
     classes_, label_names_in_, n_features_in_, feature_names_in_
@@ -130,7 +136,7 @@ class MLSF(RowClassifier):
 
     _parameters: ClassVar[dict[str, Parameter]] = {
         "meta_label_size": Whole(1),
-        "gamma": Number(np.finfo(float).tiny),
+        "gamma": Number(np.finfo(float).tiny, words=("auto",)),
         "alpha": Number(),
         "C": Number(np.finfo(float).tiny, words=("auto",)),
         "solver": Choice(SOLVERS),
@@ -146,7 +152,7 @@ class MLSF(RowClassifier):
     def __init__(
         self,
         meta_label_size: int = 10,
-        gamma: float = 0.1,
+        gamma: float | str = "auto",
         alpha: float = 0.0,
         C: float | str = "auto",
         *,
@@ -221,6 +227,11 @@ class MLSF(RowClassifier):
         return self._model().chains
 
     @property
+    def gamma_(self) -> float:
+        """The γ used."""
+        return self._model().gamma
+
+    @property
     def n_iter_(self) -> int:
         """The most iterations of an SVM."""
         return self._model().n_iter
@@ -232,7 +243,7 @@ class MLSF(RowClassifier):
 
     def _along(
         self,
-        gammas: Sequence[float],
+        gammas: Sequence[float | str],
         X: Any,
         B: Any,
         weights: Array | None,
@@ -253,6 +264,8 @@ class MLSF(RowClassifier):
         svm = linear_svm(self.solver, self.C, self.tol, self.max_iter, X, weights)
         V = None
         for gamma in gammas:
+            if isinstance(gamma, str):
+                gamma = AUTO_GAMMA * selection.largest_gamma or 1.0
             V = self._select(selection, gamma, V)
             jobs = (
                 (X[:, np.flatnonzero(V[:, k])], marks[:, labels], order, svm, weights)
@@ -260,7 +273,8 @@ class MLSF(RowClassifier):
             )
             progress = counted(self, context, "meta-label", len(members))
             chains = in_parallel(fit_chain, jobs, n_jobs=self.n_jobs, progress=progress)
-            yield _assemble(V, [active[labels] for labels in members], constants, chains)
+            labels = [active[labels] for labels in members]
+            yield _assemble(gamma, V, labels, constants, chains)
 
     def _meta_labels(self, moments: Moments, rng: Any) -> Groups:
         n_meta_labels = math.ceil(moments.n_labels / self.meta_label_size)
@@ -284,7 +298,11 @@ class MLSF(RowClassifier):
 
 
 def mlsf_path(
-    X: Any, B: Any, gammas: Sequence[float], sample_weight: Array | None = None, **parameters: Any
+    X: Any,
+    B: Any,
+    gammas: Sequence[float | str],
+    sample_weight: Array | None = None,
+    **parameters: Any,
 ) -> Iterator[tuple[dict[str, Any], ChainScores]]:
     """Yield the scores for several γ; meta-labels and products are computed once.
 
@@ -294,7 +312,7 @@ def mlsf_path(
         Features.
     B : array or sparse array of shape (n_rows, n_labels)
         Labels, zeros and ones.
-    gammas : sequence of float
+    gammas : sequence of float or "auto"
         Values of γ; each selection starts where the one before ended, so descending values are
         the fastest.
     sample_weight : ndarray of shape (n_rows,), optional
@@ -323,7 +341,7 @@ def mlsf_path(
 
 
 def _assemble(
-    V: Array, members: list[Array], constants: Array, chains: Iterator[Chain]
+    gamma: float, V: Array, members: list[Array], constants: Array, chains: Iterator[Chain]
 ) -> MLSFModel:
     """Put the chains of the meta-labels side by side."""
     L = len(constants)
@@ -342,4 +360,4 @@ def _assemble(
         orders.append(labels[chain.order])
         most = max(most, chain.n_iter)
     scores = ChainScores(LinearScores(Z, intercepts), sp.csr_array(sum(parts)), position)
-    return MLSFModel(membership, V, orders, scores, most)
+    return MLSFModel(gamma, membership, V, orders, scores, most)
