@@ -118,6 +118,7 @@ def test_many_small_blocks(monkeypatch, sparse_cost, weighted):
     X, B = data(n=61)
     weights = np.random.default_rng(3).random(61) if weighted else None
     monkeypatch.setattr(forms, "BLOCK_VALUES", (1, 20))
+    monkeypatch.setattr(labels, "LEAST_MARKS", 1)
     monkeypatch.setattr(forms, "SPARSE_COST", sparse_cost)
     for container in (np.asarray, sp.csr_array, sp.csc_array):
         moments = Moments.from_data(container(X), B, weights, form="explicit")
@@ -135,6 +136,7 @@ def test_rows_are_never_copied_whole(container, weighted, monkeypatch):
     weights = rng.random(n) if weighted else None
     size = sum(part.nbytes for part in parts_of(held))
     monkeypatch.setattr(forms, "BLOCK_VALUES", (1 << 15, 1 << 15))
+    monkeypatch.setattr(labels, "LEAST_MARKS", 1000)
     tracemalloc.start()
     Moments.from_data(held, B, weights, form="explicit")
     peak = tracemalloc.get_traced_memory()[1]

@@ -191,13 +191,12 @@ class ExplicitMoments(Moments):
         if sp.issparse(X):
             X = sp.csr_array(X)
         dense = not sp.issparse(X) or _cheaper_dense(X)
-        labels = LabelMoments.from_labels(B[:0], None if weights is None else weights[:0])
+        labels = LabelMoments.from_labels(B, weights)
         xtx, xtb, feature_sum = np.zeros((D, D)), np.zeros((D, L)), np.zeros(D)
         for rows in _row_blocks(X, L, dense):
             block = _dense(X[rows]) if dense else X[rows]
             block = block.astype(np.float64, copy=False)
             weight = None if weights is None else weights[rows]
-            labels += LabelMoments.from_labels(B[rows], weight)
             marks = B[rows].astype(np.float64)
             if weight is not None:
                 # √w on both sides keeps XᵀX a product of one matrix with itself.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +17,8 @@ Array = NDArray[Any]
 
 #: Labels beyond which BᵀB stays sparse.
 DENSE_LABELS = 4096
+#: Marks in a block of rows, at least.
+LEAST_MARKS = 1 << 18
 #: Rounding that a difference of sums may leave, relative to the sums.
 ROUNDING = 1e-9
 
@@ -48,6 +52,17 @@ class LabelMoments:
     def from_labels(cls, B: Any, weights: Array | None = None) -> LabelMoments:
         """Count labels and pairs of labels."""
         B = sp.csr_array(B)
+        n_rows, L = B.shape
+        # Blocks of as many marks as there are pairs: a sum of matrices costs no more than a block.
+        size = max(1, int(max(L**2, LEAST_MARKS) * n_rows / max(B.nnz, 1)))
+        if size >= n_rows:
+            return cls._of_block(B, weights)
+        blocks = (slice(i, i + size) for i in range(0, n_rows, size))
+        parts = (cls._of_block(B[i], None if weights is None else weights[i]) for i in blocks)
+        return functools.reduce(operator.add, parts)
+
+    @classmethod
+    def _of_block(cls, B: Any, weights: Array | None) -> LabelMoments:
         if weights is None:
             B = B.astype(np.int64)
             n: int | float = int(B.shape[0])
