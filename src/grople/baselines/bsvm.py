@@ -31,6 +31,9 @@ Array = NDArray[Any]
 
 #: Solvers by name.
 SOLVERS = ("liblinear", "libsvm")
+#: The most steps of LIBSVM, as in the original; scikit-learn sets none, and features of very
+#: different scales can keep it busy for hours.
+LIBSVM_STEPS = 10_000_000
 #: C times the mean squared length of a row where C is left to us.
 AUTO_C = 0.3
 
@@ -77,14 +80,14 @@ def linear_svm(
     --------
     >>> import numpy as np
     >>> linear_svm("libsvm", "auto", tol=1e-3, max_iter=1000, X=np.full((3, 2), 5.0))
-    SVC(C=0.006, kernel='linear')
+    SVC(C=0.006, kernel='linear', max_iter=10000000)
     """
     square = mean_square(X, weights) or 1.0
     if isinstance(C, str):
         C = AUTO_C / square
     if solver == "libsvm":
-        # LIBSVM counts steps on pairs of rows, not passes over all rows: no common limit.
-        return SVC(kernel="linear", C=C, tol=tol)
+        # LIBSVM counts steps on pairs of rows, not passes over all rows: it has its own limit.
+        return SVC(kernel="linear", C=C, tol=tol, max_iter=max(LIBSVM_STEPS, 100 * X.shape[0]))
     # A constant feature ten times as large as the others carries a hundredth of the penalty.
     # Solved in the primal, which takes no offence at it and needs no random numbers.
     size = 10.0 * math.sqrt(square)
@@ -105,7 +108,7 @@ class BSVM(RowClassifier):
     tol : float, default=1e-3
         Where the solver stops.
     max_iter : int, default=1000
-        The most passes of LIBLINEAR (LIBSVM runs until it stops).
+        The most passes of LIBLINEAR (LIBSVM takes ten million steps at most).
     decision : "sign", float or measure, default="example_f1"
         How scores become labels: above zero, above a number, or so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, fitted on
