@@ -153,9 +153,16 @@ class CPLST(CodeEmbedding):
     """
 
     _published: ClassVar[dict[str, dict[str, Any]]] = {
+        "genbase": {"n_components": 0.8, "ridge": 0.1},
         "medical": {"n_components": 0.8, "ridge": 1.0},
-        "corel5k": {"n_components": 0.5, "ridge": 1e-4},
+        "CAL500": {"n_components": 0.2, "ridge": 0.01},
+        "corel5k": {"n_components": 0.4, "ridge": 1e-4},
         "rcv1subset1": {"n_components": 0.6, "ridge": 0.1},
+        "rcv1subset2": {"n_components": 0.7, "ridge": 0.1},
+        "rcv1subset3": {"n_components": 0.5, "ridge": 1e-4},
+        "bibtex": {"n_components": 0.8, "ridge": 1e-4},
+        "corel16k001": {"n_components": 0.5, "ridge": 0.1},
+        "delicious": {"n_components": 0.3, "ridge": 1e-4},
     }
 
     def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:

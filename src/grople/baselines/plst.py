@@ -152,6 +152,11 @@ class PLST(CodeEmbedding):
         "CAL500": {"n_components": 0.8, "ridge": 1e-4},
         "corel5k": {"n_components": 0.5, "ridge": 1e-4},
         "rcv1subset1": {"n_components": 0.7, "ridge": 1.0},
+        "rcv1subset2": {"n_components": 0.7, "ridge": 1e-4},
+        "rcv1subset3": {"n_components": 0.8, "ridge": 1e-4},
+        "bibtex": {"n_components": 0.8, "ridge": 1e-4},
+        "corel16k001": {"n_components": 0.8, "ridge": 0.1},
+        "delicious": {"n_components": 0.8, "ridge": 1e-4},
     }
 
     def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
