@@ -290,8 +290,10 @@ class RowClassifier(LabelClassifier):
         self._solution = Lazy()
         self._solution.model = self._learn_rows(X, B, weights, context)
         if self._targets.kind == "multilabel" and needs_counts(self.decision):
-            counts = ScoreCounts.from_scores(self._out_of_fold(X, B, weights), B.shape[1])
+            blocks = self._out_of_fold(X, B, weights, context)
+            counts = ScoreCounts.from_scores(blocks, B.shape[1])
             self._solution.counts = counts if counts.shared[0].any() else None
+        self._counted = needs_counts(self.decision)
         self.fitted_ = True
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -301,19 +303,29 @@ class RowClassifier(LabelClassifier):
         return self._solution.model
 
     def _score_counts(self, context: CallbackContext | None) -> ScoreCounts | None:
+        if needs_counts(self.decision) and not self._counted:
+            raise ValueError(
+                f"decision={self.decision!r} is fitted on out-of-fold scores, which a fit for "
+                "'sign' or a number does not compute: fit again with this decision"
+            )
         return self._solution.counts
 
-    def _out_of_fold(self, X: Any, B: Any, weights: Array | None) -> Iterator[ScoredBlock]:
+    def _out_of_fold(
+        self, X: Any, B: Any, weights: Array | None, context: CallbackContext
+    ) -> Iterator[ScoredBlock]:
         folds = fold_of(row_fingerprints(X), DECISION_FOLDS)
         for fold in range(DECISION_FOLDS):
             held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             if not len(held) or not len(rest):
                 continue
+            step = context.subcontext("fold", max_subtasks=None)
+            step.call_on_fit_task_begin(estimator=self)
             part = None if weights is None else weights[rest]
-            scores = self._learn_rows(X[rest], B[rest], part).scores
+            scores = self._learn_rows(X[rest], B[rest], part, step).scores
             for block, values in scores.in_blocks(X[held]):
                 rows = held[block]
                 yield values, B[rows], None if weights is None else weights[rows]
+            step.call_on_fit_task_end(estimator=self)
 
 
 def _weighted(X: Any, B: Any, sample_weight: Any) -> tuple[Any, Any, Array]:

@@ -126,9 +126,10 @@ def test_every_label_is_reported(data):
         def teardown(self, estimator, context):
             pass
 
-    labels = Labels()
-    BSVM(decision="sign").set_callbacks(labels).fit(data.X, data.Y)
-    assert labels.seen == data.Y.shape[1]
+    for decision, fits in (("sign", 1), ("example_f1", 6)):
+        labels = Labels()
+        BSVM(decision=decision).set_callbacks(labels).fit(data.X, data.Y)
+        assert labels.seen == fits * data.Y.shape[1]
 
 
 def test_a_decision_can_follow_the_fit():
@@ -137,6 +138,13 @@ def test_a_decision_can_follow_the_fit():
     model = BSVM().fit(X, Y)
     tuned = example_f1(Y_test, model.predict(X_test))
     assert tuned > example_f1(Y_test, model.set_params(decision="sign").predict(X_test)) + 0.02
+
+
+def test_a_fit_for_the_sign_cannot_be_tuned_afterwards(data):
+    model = BSVM(decision="sign").fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="fit again with this decision"):
+        model.set_params(decision="micro_f1").predict(data.X)
+    assert model.set_params(decision=0.5).predict(data.X).shape == data.Y.shape
 
 
 def test_the_published_setting():
