@@ -308,6 +308,9 @@ class FaIE(CodeEmbedding):
         "CAL500": {"n_components": 0.1, "ridge": 1e-3, "alpha": 1e3},
         "corel5k": {"n_components": 0.4, "ridge": 0.01, "alpha": 1e3},
         "rcv1subset1": {"n_components": 0.8, "ridge": 0.1, "alpha": 1e3},
+        "rcv1subset2": {"n_components": 0.8, "ridge": 0.1, "alpha": 1e3},
+        "rcv1subset3": {"n_components": 0.8, "ridge": 0.01, "alpha": 1e3},
+        "corel16k001": {"n_components": 0.3, "ridge": 0.01, "alpha": 1e4},
     }
 
     def __init__(
