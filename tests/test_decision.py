@@ -119,6 +119,13 @@ def test_sets_are_the_most_probable_labels(rule):
         assert value == pytest.approx(best, rel=1e-12)
 
 
+def test_both_rules_by_row_choose_the_same_sets():
+    # With J = G/(k + E − G), 2J/(1 + J) is 2G/(k + E): what is best for one is best for the other.
+    scores, B = sample()
+    sets = [fit_decision(rule, counts_of(scores, B)).labels(scores) for rule in RULES_BY_ROW]
+    np.testing.assert_array_equal(sets[0].toarray(), sets[1].toarray())
+
+
 @pytest.mark.parametrize("rule", RULES_BY_ROW)
 def test_many_labels_are_cut_to_candidates(rule, monkeypatch):
     scores, B = sample(1, n_labels=30)
@@ -216,10 +223,11 @@ def test_labels_that_always_and_never_occur(rule):
     assert not found[:, 1].any()
 
 
-@pytest.mark.parametrize("rule", ["micro_f1", "macro_f1"])
+@pytest.mark.parametrize("rule", METRIC_RULES)
 def test_nothing_is_ever_positive(rule):
     scores, B = sample()
     found = fit_decision(rule, counts_of(scores, 0 * B)).labels(scores)
+    assert found.shape == B.shape
     assert found.nnz == 0
 
 

@@ -122,7 +122,7 @@ class Decision:
     curve_scores, curve_probabilities : ndarray
         Knots of the monotone curve from scores to probabilities.
     thresholds : float or ndarray of shape (L,)
-        Scores above which a label is given (rules by threshold).
+        Scores above which a label is given (rules by threshold); infinite if none ever was.
     """
 
     rule: Rule
@@ -137,7 +137,7 @@ class Decision:
 
     def labels(self, scores: Array) -> Any:
         """Return the labels of a block of rows as a CSR array of ones."""
-        if self.rule in ("accuracy", "example_f1"):
+        if self.rule in ("accuracy", "example_f1") and np.isfinite(self.thresholds):
             return self._best_sets(scores)
         return sp.csr_array((scores > self.thresholds).astype(np.int64))
 
@@ -185,6 +185,8 @@ def fit_decision(rule: Rule, counts: ScoreCounts | None) -> Decision:
     thresholds: Any = 0.0
     if isinstance(rule, float):
         thresholds = rule
+    elif needs_counts(rule) and counts is not None and not counts.shared[1].any():
+        thresholds = np.inf  # of labels that no row had, none is the likeliest set
     elif rule == "micro_f1" and counts is not None:
         thresholds = float(_best_thresholds(counts.shared[:, None])[0])
     elif rule == "macro_f1" and counts is not None:
