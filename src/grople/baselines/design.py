@@ -28,7 +28,7 @@ from grople.moments import ExplicitMoments, FeatureView, ImplicitMoments, Moment
 from grople.optim import Spectrum, by_diagonal, conjugate_gradient
 from grople.ridge import choose_ridge
 
-__all__ = ["Design", "label_problem", "with_constant"]
+__all__ = ["Design", "target_problem", "with_constant"]
 
 Array = NDArray[Any]
 
@@ -61,13 +61,12 @@ def with_constant(moments: Moments) -> Moments:
     return Moments.from_data(rows, moments.marks, moments.weights, form="implicit")
 
 
-def label_problem(
-    moments: Moments, correlation: str | None, fit_intercept: bool, scale: bool
+def target_problem(
+    moments: Moments, W: Array, correlation: str | None, fit_intercept: bool, scale: bool
 ) -> MappingProblem:
-    """Return the mapping problem whose targets are the labels themselves."""
-    every = np.eye(moments.n_labels)
-    labels = Embedding(every, every, np.zeros(1), 0.0, 0, True)
-    return MappingProblem(moments, labels, correlation, fit_intercept, scale)
+    """Return the mapping problem whose targets are YW, decoded by Wᵀ."""
+    embedding = Embedding(W.T, W, np.zeros(1), 0.0, 0, True)
+    return MappingProblem(moments, embedding, correlation, fit_intercept, scale)
 
 
 @dataclass(frozen=True)
@@ -98,15 +97,10 @@ class Design:
     scale: bool = False
 
     @cached_property
-    def problem(self) -> MappingProblem:
-        """The regression of every label on X̃."""
-        seen = with_constant(self.moments) if self.penalised else self.moments
-        return label_problem(seen, None, self.centred, self.scale)
-
-    @property
     def view(self) -> FeatureView:
         """X̃."""
-        return self.problem.view
+        seen = with_constant(self.moments) if self.penalised else self.moments
+        return seen.view(centre=self.centred, scale=self.scale)
 
     @property
     def centred(self) -> bool:
@@ -122,15 +116,16 @@ class Design:
         """Return this design without its constant column, if it has one."""
         return replace(self, fit_intercept=False) if self.penalised else self
 
-    @property
+    @cached_property
     def gram_matrix(self) -> Array | None:
         """X̃ᵀX̃, or None in the implicit form."""
-        return self.problem.gram_matrix
+        return self.view.gram_matrix()
 
-    @property
+    @cached_property
     def gram_spectrum(self) -> Spectrum:
         """The eigendecomposition of X̃ᵀX̃ (explicit form)."""
-        return self.problem.gram_spectrum
+        assert self.gram_matrix is not None
+        return Spectrum.of(self.gram_matrix)
 
     @cached_property
     def sums(self) -> Array:
@@ -197,7 +192,7 @@ class Design:
         Many weights share one eigendecomposition; for a few a Cholesky factor each is cheaper.
         """
         ridges = list(ridges)
-        few = len(ridges) < FACTORS_PER_SPECTRUM and "gram_spectrum" not in self.problem.__dict__
+        few = len(ridges) < FACTORS_PER_SPECTRUM and "gram_spectrum" not in vars(self)
         Z = None
         for ridge in ridges:
             if few and self.gram_matrix is not None and ridge > 0:
@@ -216,9 +211,12 @@ class Design:
             return self.solve(right, np.full(right.shape[1], ridge))
         return scipy.linalg.cho_solve(factor, right, check_finite=False)
 
-    def best_ridge(self) -> float:
-        """Return the ridge weight for all labels together by generalised cross-validation."""
-        return choose_ridge(self.problem)
+    def best_ridge(self, W: Array) -> float:
+        """Return the ridge weight for the targets YW by generalised cross-validation."""
+        problem = target_problem(self.view.moments, W, None, self.centred, self.scale)
+        if self.gram_matrix is not None:  # decomposed once, here and there
+            vars(problem).update(gram_matrix=self.gram_matrix, gram_spectrum=self.gram_spectrum)
+        return choose_ridge(problem)
 
     def scores(self, Z: Array, V: Array | None = None, offset: Array | None = None) -> LinearScores:
         """Return the scores of the map Z from X̃ to points of mean zero, in raw features.

@@ -146,8 +146,9 @@ def trace_weight(design: Design) -> float:
     ridge penalty (γ/2)‖Z‖² with γ from generalised cross-validation has the gradient γZ, so along Z
     both pull alike where λ Σs = γ Σs².
     """
-    gamma = design.best_ridge()
-    ((_, Z),) = design.solutions(design.cross(np.eye(design.moments.n_labels)), [gamma])
+    every = np.eye(design.moments.n_labels)
+    gamma = design.best_ridge(every)
+    ((_, Z),) = design.solutions(design.cross(every), [gamma])
     values = np.sqrt(np.maximum(np.linalg.eigvalsh(Z.T @ Z), 0.0))
     total = float(values.sum())
     return gamma * float(np.square(values).sum()) / total if total > 0 else gamma

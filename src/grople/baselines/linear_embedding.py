@@ -118,11 +118,13 @@ class EmbeddingModel:
     ridge: float
 
 
-def ridge_weight(design: Design, ridge: float | str, reference: EmbeddingModel | None) -> float:
-    """Return λ: as given, or chosen for these moments, or as chosen for the reference."""
+def ridge_weight(
+    design: Design, ridge: float | str, reference: EmbeddingModel | None, W: Callable[[], Array]
+) -> float:
+    """Return λ: as given, or as chosen for the reference, or the best one for targets YW."""
     if not isinstance(ridge, str):
         return float(ridge)
-    return design.best_ridge() if reference is None else reference.ridge
+    return design.best_ridge(W()) if reference is None else reference.ridge
 
 
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier):
@@ -183,6 +185,10 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
         """Return the scores for labels that all vary."""
         raise NotImplementedError
 
+    def _ridge_targets(self, labels: LabelMoments, size: int) -> Array:
+        """Return W of the targets YW for which a ridge weight is chosen: here every label."""
+        return np.eye(labels.n_labels)
+
     def transform(self, X: Any) -> Array:
         """Return the rows as points of the latent space, shape (n_rows, d).
 
@@ -223,10 +229,12 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
             if active.n_labels == 0:
                 return 0.0, _no_scores(active)
             design = Design(active, self.fit_intercept, self.scale)
+            size = embedding_size(self.n_components, active.labels)
             with step(self, context, "ridge weight"):
-                ridge = ridge_weight(design, self.ridge, reference)
+                ridge = ridge_weight(
+                    design, self.ridge, reference, lambda: self._ridge_targets(active.labels, size)
+                )
             with step(self, context, "embedding"):
-                size = embedding_size(self.n_components, active.labels)
                 return ridge, self._embed(design, size, ridge)
 
         ridge, scores, _ = learn_active_labels(moments, embed)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
-from grople.baselines.design import Design, label_problem
+from grople.baselines.design import Design, target_problem
 from grople.baselines.linear_embedding import Path, active_path, step
 from grople.baselines.settings import published_setting
 from grople.linear import LinearScores
@@ -181,7 +181,8 @@ def llsf_path(
             for setting in settings:
                 yield setting, published.solve(**setting).scores
             return
-        problem = label_problem(active, correlation, fit_intercept, scale)
+        every = np.eye(active.n_labels)
+        problem = target_problem(active, every, correlation, fit_intercept, scale)
         start = None
         for setting in settings:
             mapping = problem.solve(
@@ -368,7 +369,8 @@ class LLSF(MomentClassifier):
 
     def _solve_certified(self, moments: Moments, reference: LLSFModel | None) -> LLSFModel:
         correlation = None if self.correlation == "published" else self.correlation
-        problem = label_problem(moments, correlation, bool(self.fit_intercept), self.scale)
+        every = np.eye(moments.n_labels)
+        problem = target_problem(moments, every, correlation, bool(self.fit_intercept), self.scale)
         if not isinstance(self.gamma, str):
             gamma = float(self.gamma)
         else:

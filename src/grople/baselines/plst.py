@@ -162,3 +162,6 @@ class PLST(CodeEmbedding):
     def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
         ((_, scores),) = plst(design, size, [ridge])
         return scores
+
+    def _ridge_targets(self, labels: LabelMoments, size: int) -> Array:
+        return principal_axes(labels, size)

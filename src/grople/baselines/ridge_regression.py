@@ -8,6 +8,7 @@ Y is ±1, Yc = Y − 1ȳᵀ, and X̃ the features with their intercept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -151,7 +152,8 @@ class Ridge(MomentClassifier):
         def solve(active: Moments) -> tuple[float, LinearScores]:
             design = Design(active, self.fit_intercept, self.scale)
             with step(self, context, "ridge weight"):
-                ridge = ridge_weight(design, self.ridge, reference)
+                every = partial(np.eye, active.n_labels)
+                ridge = ridge_weight(design, self.ridge, reference, every)
             with step(self, context, "regression"):
                 ((_, scores),) = ridge_scores(design, [ridge])
             return ridge, scores
