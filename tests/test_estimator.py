@@ -150,6 +150,24 @@ def test_every_option_learns_the_same_from_both_forms(parameters, form):
     assert example_f1(data.Y, model.predict(data.X)) > 0.5
 
 
+def test_a_partition_of_ones_own_is_of_all_labels():
+    data = make_grouped_multilabel(100, 20, 6, n_groups=2, random_state=0)
+    Y = data.Y.toarray()
+    Y[:, 1] = 0
+    Y[:, 3] = 0
+    Y[7, 3] = 1  # one positive: the fold that holds it out never sees the label
+    model = GroPLE(grouping=[0, 0, 0, 1, 1, 1], random_state=0).fit(data.X, Y)
+    assert model.label_groups_.tolist() == [0, -1, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match="grouping"):
+        GroPLE(grouping=[0, 0, 1, 1], random_state=0).fit(data.X, Y)
+
+
+def test_an_embedding_that_did_not_converge_is_named():
+    data = make_grouped_multilabel(200, 40, 6, n_groups=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="the embedding stopped after"):
+        GroPLE(max_iter=1, tol=1e-12, decision="sign", random_state=0).fit(data.X, data.Y)
+
+
 def test_published_settings():
     model = GroPLE.published("genbase-authors", random_state=0)
     assert (model.alpha, model.beta) == (0.1, 1e-4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,14 +14,14 @@ from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
-from grople.groups import Groups, fit_groups, group_stability
+from grople.groups import Groups, fit_groups, given_partition, group_stability
 from grople.linear import LinearScores
 from grople.mapping import CORRELATIONS, Mapping, MappingProblem
 from grople.moments import Moments
 from grople.parameters import Anything, Choice, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
 from grople.ridge import choose_ridge
-from grople.streaming import MomentClassifier, learn_active_labels
+from grople.streaming import MomentClassifier, active_labels, learn_active_labels
 
 __all__ = ["GroPLE", "GroPLEModel"]
 
@@ -301,9 +301,18 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         reference: GroPLEModel | None = None,
         context: CallbackContext | None = None,
     ) -> GroPLEModel:
+        varying, _ = active_labels(moments)
+
         def stages(active: Moments) -> tuple[Any, LinearScores]:
-            groups = self._stage(context, "groups", lambda: self._groups(active))
+            groups = self._stage(context, "groups", lambda: self._groups(moments, varying))
             embedding = self._stage(context, "embedding", lambda: self._embedding(active, groups))
+            if not embedding.converged and reference is None:
+                warnings.warn(
+                    f"the embedding stopped after {embedding.n_iter} iterations at a relative gap "
+                    f"of {embedding.gap:.1e} (10·tol={10 * self.tol:g}): raise max_iter or tol",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
             mapping, gamma = self._stage(
                 context, "mapping", lambda: self._mapping(active, embedding, reference)
             )
@@ -327,9 +336,13 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         """Return the value of a hyper-parameter (a search overrides this)."""
         return getattr(self, name)
 
-    def _groups(self, moments: Moments, **other: Any) -> Groups:
+    def _groups(self, moments: Moments, active: Array, **other: Any) -> Groups:
+        """Group the labels that vary; a partition of the user's own is of all labels."""
+        grouping = self.grouping
+        if isinstance(grouping, Sized) and not isinstance(grouping, str):
+            grouping = given_partition(grouping, moments.n_labels)[active]
         n_groups = other.get("n_groups") or self._chosen("n_groups")
-        return fit_groups(moments.labels, self.grouping, n_groups, self.random_state)
+        return fit_groups(moments.labels.select(active), grouping, n_groups, self.random_state)
 
     def _embedding(self, moments: Moments, groups: Groups, **other: Any) -> Embedding:
         d, lambda_2, gamma = (

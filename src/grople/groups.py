@@ -29,6 +29,7 @@ __all__ = [
     "Groups",
     "cosine_affinity",
     "fit_groups",
+    "given_partition",
     "group_stability",
     "spectral_affinity",
 ]
@@ -122,7 +123,7 @@ def fit_groups(
     """
     L = labels.n_labels
     if isinstance(grouping, Sized) and not isinstance(grouping, str):
-        return Groups.of(_given_partition(grouping, L))
+        return Groups.of(given_partition(grouping, L))
     if not isinstance(grouping, str) or grouping not in GROUPINGS:
         raise ValueError(f"grouping must be one of {', '.join(GROUPINGS)} or a partition")
     if grouping == "singletons":
@@ -251,12 +252,14 @@ def _kmeans(points: Array, K: int, random_state: Any) -> Array:
 
 
 def _groups_by_eigengap(labels: LabelMoments) -> int:
-    values = scipy.linalg.eigvalsh(spectral_affinity(labels))[::-1]
-    most = min(MAX_AUTO_GROUPS, len(values) - 1)
-    return int(np.argmax(values[:most] - values[1 : most + 1])) + 1
+    # The first eigenvalue is 1 for any graph; a gap behind it says nothing of groups.
+    values = scipy.linalg.eigvalsh(spectral_affinity(labels))[::-1][1:]
+    most = min(MAX_AUTO_GROUPS, len(values)) - 1
+    return int(np.argmax(values[:most] - values[1 : most + 1])) + 2 if most > 0 else 1
 
 
-def _given_partition(grouping: Any, L: int) -> Array:
+def given_partition(grouping: Any, L: int) -> Array:
+    """Return the group of each of L labels, from that or from a list of lists of label numbers."""
     nested = len(grouping) > 0 and all(
         isinstance(part, Sequence | Set | np.ndarray) and not isinstance(part, str)
         for part in grouping

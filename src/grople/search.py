@@ -217,7 +217,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
     ) -> Iterator[tuple[int, LinearScores]]:
         """Solve every setting on the moments of one training part, sharing what can be shared."""
         active, constants = active_labels(moments)
-        moments = moments.select_labels(active)
+        whole, moments = moments, moments.select_labels(active)
         groups: dict[Any, Any] = {}
         problems: dict[Any, MappingProblem] = {}
         ridges: dict[Any, float] = {}
@@ -226,7 +226,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         for s, setting in numbered:
             K, d, lambda_2 = (setting[name] for name in SEARCHED[:3])
             if K not in groups:
-                groups[K] = self._groups(moments, n_groups=K)
+                groups[K] = self._groups(whole, active, n_groups=K)
             if (K, d, lambda_2) not in problems:
                 embedding = self._embedding(
                     moments, groups[K], n_components=d, lambda_2=lambda_2, gamma=setting["gamma"]

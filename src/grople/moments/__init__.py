@@ -6,7 +6,8 @@ cross-validation and clusters are all sums and differences of moments. Y = 2B �
 
 Two forms stand behind one interface. :class:`ExplicitMoments` holds the matrices;
 :class:`ImplicitMoments` keeps the sparse rows themselves and multiplies with them, for data
-with so many features that a D×D matrix does not fit.
+with so many features that a D×D matrix does not fit. It shares their arrays: do not change X in
+place while such moments are in use.
 """
 
 from grople.moments.forms import ExplicitMoments, ImplicitMoments, Moments

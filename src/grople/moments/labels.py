@@ -18,7 +18,7 @@ Array = NDArray[Any]
 #: Labels beyond which BᵀB stays sparse.
 DENSE_LABELS = 4096
 #: Marks in a block of rows, at least.
-LEAST_MARKS = 1 << 18
+LEAST_MARKS = 1 << 15
 #: Rounding that a difference of sums may leave, relative to the sums.
 ROUNDING = 1e-9
 
