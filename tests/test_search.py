@@ -21,6 +21,7 @@ def data():
 GRID = {"alpha": [0.0, 1.0, 30.0], "beta": [0.0, 1.0, 20.0], "gamma": [1.0, 50.0]}
 
 
+@pytest.mark.filterwarnings("ignore:the embedding stopped")
 def test_every_point_of_the_grid_scores_as_in_a_grid_search(data):
     folds = KFold(4, shuffle=True, random_state=1)
     base = GroPLE(decision="sign", tol=1e-6, max_iter=20, random_state=0)
