@@ -99,6 +99,26 @@ def test_a_classifier_of_two_classes_is_fitted_to_each_label(X, Y):
     np.testing.assert_allclose(by_chance, 2 * expected.predict_proba(X) - 1)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LOGISTIC,
+        OneVsRestClassifier(GaussianNB()),
+        MultiOutputClassifier(GaussianNB()),
+        ClassifierChain(GaussianNB()),
+        ExtraTreesClassifier(5, random_state=0),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_one_label_will_do(estimator, X, Y):
+    model = MultilabelDecisionClassifier(estimator, "micro_f1").fit(X, Y[:, :1])
+    assert model.predict(X).shape == (len(X), 1)
+    assert example_f1(Y[:, :1], model.predict(X)) > 0.2
+    # Of two labels, one is constant in the training part of a fold.
+    rare = np.column_stack([Y[:, 0], np.arange(len(Y)) == 0]).astype(int)
+    assert MultilabelDecisionClassifier(estimator).fit(X, rare).predict(X).shape == rare.shape
+
+
 @pytest.mark.parametrize("labels", ["one_by_one", "dense", "sparse"])
 def test_labels_reach_the_estimator_as_told(labels, X, Y):
     class Spy(OneVsRestClassifier):

@@ -8,7 +8,6 @@ of the training rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -161,9 +160,10 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         X, y = _rows(X), indexable(y)[0]
         rows, B, weights = self._encode(X, y, sample_weight)
         fit_params, split_params = self._route(sample_weight, params)
-        subset = functools.partial(take_params, n=n_rows(X))
-        if len(rows) < n_rows(X):  # rows without weight are no rows
-            fit_params, split_params = subset(fit_params, rows), subset(split_params, rows)
+        n = n_rows(X)
+        if len(rows) < n:  # rows without weight are no rows
+            fit_params = take_params(fit_params, rows, n)
+            split_params = take_params(split_params, rows, n)
             X, y = take_rows(X, rows), take_rows(y, rows)
         self._solution = Lazy()
         self._solution.model = self._learn_rows(X, y, B, fit_params, context)
@@ -298,12 +298,14 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
     ) -> FittedEstimators:
         active, signs = varying_labels(B)
         form = label_form(self.estimator) if self.labels == "auto" else self.labels
+        if len(active) == 1 and get_tags(self.estimator).target_tags.single_output:
+            form = "one_by_one"  # to most, a matrix of one column is a 1-d target gone wrong
         models: list[Any]
         if not len(active):
             models = []
         elif self._targets.kind != "multilabel":
             models = [clone(self.estimator).fit(X, column_or_1d(y), **fit_params)]
-        elif form == "one_by_one" or len(active) == 1:
+        elif form == "one_by_one":
             progress = counted(self, context, "label", len(active))
             models = list(
                 binary_models(

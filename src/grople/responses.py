@@ -107,7 +107,7 @@ def response(model: Any, X: Any, method: str, n_columns: int) -> Array:
         chances = model.predict_proba(X)
         if isinstance(chances, list):  # an array of two columns for each label
             chances = np.column_stack([chance[:, 1] for chance in chances])
-        elif n_columns == 1:
+        elif n_columns == 1 and chances.shape[1] == 2:
             chances = chances[:, 1]
         scores = 2.0 * chances - 1.0
     scores = np.asarray(scores, dtype=np.float64)

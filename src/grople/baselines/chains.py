@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from grople.linear import LinearScores, row_blocks
 from grople.per_label import linear_part, ready_rows
@@ -76,7 +77,7 @@ def fit_chain(
         else:
             features = np.hstack([X, seen.toarray()])
         given = {} if weights is None else {"sample_weight": weights}
-        found, intercepts[label], n_iter = linear_part(svm.fit(features, y, **given))
+        found, intercepts[label], n_iter = linear_part(clone(svm).fit(features, y, **given))
         coefficients[:, label], links[before, label] = found[:n_features], found[n_features:]
         most = max(most, n_iter)
     return Chain(order, coefficients, links, intercepts, most)

@@ -273,8 +273,8 @@ class MLSF(RowClassifier):
             )
             progress = counted(self, context, "meta-label", len(members))
             chains = in_parallel(fit_chain, jobs, n_jobs=self.n_jobs, progress=progress)
-            labels = [active[labels] for labels in members]
-            yield _assemble(gamma, V, labels, constants, chains)
+            numbers = [active[labels] for labels in members]
+            yield _assemble(gamma, V, numbers, constants, chains)
 
     def _meta_labels(self, moments: Moments, rng: Any) -> Groups:
         n_meta_labels = math.ceil(moments.n_labels / self.meta_label_size)
