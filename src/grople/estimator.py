@@ -308,8 +308,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             embedding = self._stage(context, "embedding", lambda: self._embedding(active, groups))
             if not embedding.converged and reference is None:
                 warnings.warn(
-                    f"the embedding stopped after {embedding.n_iter} iterations, still improving by "
-                    f"more than 10·tol={10 * self.tol:g} an iteration: raise max_iter or tol",
+                    f"the embedding stopped after {embedding.n_iter} iterations while it still "
+                    f"improved by more than 10·tol={10 * self.tol:g} each: raise max_iter or tol",
                     ConvergenceWarning,
                     stacklevel=2,
                 )
