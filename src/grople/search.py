@@ -81,8 +81,8 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
     >>> from grople import GroPLECV
     >>> from grople.datasets import load
     >>> data = load("debtags-mini")
-    >>> model = GroPLECV(alpha=[0.0, 1.0], gamma=[1.0, 10.0], cv=3, random_state=0)
-    >>> sorted(model.fit(data.X[:1000], data.Y[:1000]).best_params_)
+    >>> model = GroPLECV(alpha=[0.0, 1.0], gamma=[10.0, 100.0], cv=2, random_state=0)
+    >>> sorted(model.fit(data.X[:500], data.Y[:500]).best_params_)
     ['alpha', 'beta', 'gamma', 'lambda_2', 'n_components', 'n_groups']
     """
 
@@ -99,7 +99,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         lambda_1: float = 1e-3,
         lambda_2: Any = 1.0,
         alpha: Any = (0.0, 0.1, 1.0, 10.0),
-        beta: Any = (0.0, 0.1, 1.0),
+        beta: Any = 0.0,
         gamma: Any = "auto",
         *,
         scoring: str = "example_f1",
