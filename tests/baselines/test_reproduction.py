@@ -123,12 +123,16 @@ LOW_RANK = cases(
     (LEML.published("medical", random_state=0), "medical", True),
     (LEML.published("CAL500", random_state=0), "CAL500", False),
     (LEML.published("corel5k", random_state=0), "corel5k", True),
+    (LEML.published("genbase", random_state=0), "genbase-authors", True),
+    (LEML.published("rcv1subset1", random_state=0), "rcv1subset1", True),
+    (LEML.published("rcv1subset2", random_state=0), "rcv1subset2", True),
+    (LEML.published("rcv1subset3", random_state=0), "rcv1subset3", True),
 )
 
 
 @pytest.mark.parametrize(("model", "name"), LOW_RANK)
 def test_leml_is_reproduced(model, name, shared_data, paper_tables):
-    """Within .015 (.012 measured on medical, .002 elsewhere), half of what would be good enough.
+    """Within .015 (.012 measured on medical, .002 to .007 elsewhere).
 
     The published run started at random, and its random numbers and the tolerance of its conjugate
     gradients are not known. On medical, where D > N, ten rounds end far from the minimum, so the

@@ -142,9 +142,13 @@ class LEML(LinearEmbedding):
         "random_state": Anything(),
     }
     _published: ClassVar[dict[str, dict[str, Any]]] = {
+        "genbase": {"n_components": 0.8, "ridge": 1e-4},
         "medical": {"n_components": 0.5, "ridge": 1.0},
         "CAL500": {"n_components": 0.8, "ridge": 0.01},
         "corel5k": {"n_components": 0.1, "ridge": 1e-4},
+        "rcv1subset1": {"n_components": 0.8, "ridge": 1.0},
+        "rcv1subset2": {"n_components": 0.7, "ridge": 1.0},
+        "rcv1subset3": {"n_components": 0.8, "ridge": 1.0},
     }
 
     def __init__(
