@@ -9,18 +9,28 @@ from grople.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
     from grople.estimator import GroPLE
+    from grople.modelfile import load_model
     from grople.moments import Moments
     from grople.search import GroPLECV
 
 __version__ = "0.1.0"
 
-__all__ = ["DataError", "GroPLE", "GroPLECV", "ModelFileError", "Moments", "__version__"]
+__all__ = [
+    "DataError",
+    "GroPLE",
+    "GroPLECV",
+    "ModelFileError",
+    "Moments",
+    "load_model",
+    "__version__",
+]
 
 # Imported when first used: a command that reads no data need not wait for scikit-learn.
 _HOMES = {
     "GroPLE": "grople.estimator",
     "GroPLECV": "grople.search",
     "Moments": "grople.moments",
+    "load_model": "grople.modelfile",
 }
 
 

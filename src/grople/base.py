@@ -180,6 +180,20 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             predicted, _ = encode(predicted, self._targets)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
+    def save(self, path: Any, **options: Any) -> None:
+        """Write this fitted model to a file, from which :func:`grople.load_model` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file, ``.grople`` by custom.
+        **options
+            As in :func:`grople.modelfile.save_model`: ``with_moments``, ``features``, ``notes``.
+        """
+        from grople.modelfile import save_model  # that room stands to the right of this one
+
+        save_model(path, self, **options)
+
     # -- attributes ------------------------------------------------------------------------
 
     @property
