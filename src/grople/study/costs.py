@@ -1,0 +1,74 @@
+"""What each stage costs: seconds and memory on made data of a given size."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grople.datasets import make_grouped_multilabel
+from grople.embedding import fit_embedding
+from grople.groups import fit_groups
+from grople.mapping import fit_mapping
+from grople.moments import Moments
+
+__all__ = ["exponent", "stage_costs"]
+
+#: Each stage is timed as often as this, and the fastest counts.
+REPEATS = 3
+
+
+def stage_costs(
+    n_rows: int, n_features: int, n_labels: int, n_components: int, seed: int = 0
+) -> dict[str, float]:
+    """Return seconds and the peak of memory (MB) of moments, groups, embedding and mapping.
+
+    Examples
+    --------
+    >>> sorted(stage_costs(60, 10, 6, 3))[:2]
+    ['embedding_megabytes', 'embedding_seconds']
+    """
+    data = make_grouped_multilabel(n_rows, n_features, n_labels, n_groups=3, random_state=seed)
+    X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    result: dict[str, float] = {}
+
+    def measured(name: str, work: Callable[[], Any]) -> Any:
+        seconds = []
+        for _ in range(REPEATS):
+            begun = time.perf_counter()
+            work()
+            seconds.append(time.perf_counter() - begun)
+        result[f"{name}_seconds"] = min(seconds)
+        tracemalloc.start()
+        found = work()
+        result[f"{name}_megabytes"] = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        return found
+
+    moments = measured("moments", lambda: Moments.from_data(X, data.Y, form="explicit"))
+    groups = measured("groups", lambda: fit_groups(moments.labels, "spectral", 5, seed))
+    embedding = measured(
+        "embedding",
+        # A fixed number of iterations: a certificate would stop earlier on easier data.
+        lambda: fit_embedding(
+            moments.labels, groups, n_components=n_components, tol=0.0, max_iter=5
+        ),
+    )
+    measured("mapping", lambda: fit_mapping(moments, embedding, alpha=0.1, gamma=1.0))
+    return result
+
+
+def exponent(sizes: Sequence[float] | ArrayLike, values: Sequence[float] | ArrayLike) -> float:
+    """Return p of ``value ~ size^p`` by least squares of the logarithms.
+
+    Examples
+    --------
+    >>> round(exponent([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    x, y = (np.log(np.maximum(np.asarray(part, float), 1e-12)) for part in (sizes, values))
+    return float(np.polyfit(x, y, 1)[0])

@@ -1,0 +1,257 @@
+"""Each method over the settings of a batch, sharing what they have in common.
+
+A path takes a fold, all settings of a batch and those that are still wanted, and yields the wanted
+ones with their scores. A unit's scores do not depend on which others are wanted, so that a run
+that was interrupted ends with the numbers of one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from grople.baselines import BSVM, mlsf_path
+from grople.baselines.cplst import cplst
+from grople.baselines.design import Design
+from grople.baselines.faie import faie
+from grople.baselines.leml_factors import factorise_as_published
+from grople.baselines.linear_embedding import Path, active_path, embedding_path, embedding_size
+from grople.baselines.llsf import PublishedLLSF
+from grople.baselines.plst import plst
+from grople.embedding import fit_embedding
+from grople.groups import fit_groups
+from grople.linear import LinearScores
+from grople.mapping import MappingProblem
+from grople.moments import Moments
+from grople.published import (
+    PublishedEmbedding,
+    cosine_distance,
+    nudged_gram,
+    published_descent,
+    published_embedding,
+    published_groups,
+)
+from grople.streaming import active_labels
+from grople.study.splits import Split
+from grople.study.units import Setting, canonical
+
+__all__ = [
+    "published_bsvm",
+    "published_cplst",
+    "published_faie",
+    "published_grople",
+    "published_leml",
+    "published_llsf",
+    "published_mlsf",
+    "published_plst",
+    "stages_one_and_two",
+]
+
+Found = Iterator[tuple[Setting, Any]]
+
+#: The parameters of GroPLE that its embedding depends on.
+EMBEDDING = ("n_components", "n_groups", "lambda_1", "lambda_2")
+#: The most steps of the published stage 3.
+STEPS = 500
+
+
+def stages_one_and_two(
+    moments: Moments, setting: Setting, seed: int
+) -> tuple[Any, PublishedEmbedding]:
+    """Return the published groups and embedding of a setting."""
+    labels = moments.labels
+    pairs = labels.cooccurrence
+    groups = published_groups(
+        float(moments.n), labels.counts, pairs, setting["n_groups"], random_state=seed
+    )
+    fit = published_embedding(
+        float(moments.n),
+        labels.signed_gram(),
+        groups,
+        counts=labels.counts,
+        n_components=setting["n_components"],
+        lambda_1=setting["lambda_1"],
+        lambda_2=setting["lambda_2"],
+        random_state=seed,
+    )
+    return groups, fit
+
+
+def published_grople(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield GroPLE as published: one embedding, then stage 3 for every (α, β)."""
+    moments = split.moments
+    labels = moments.labels
+    for shared, part in _grouped(wanted, EMBEDDING):
+        _, fit = stages_one_and_two(moments, shared, seed)
+        sums = (2.0 * labels.counts - moments.n) @ fit.W
+        utu = nudged_gram(moments.n, sums, fit.W.T @ labels.signed_gram() @ fit.W)
+        distance = cosine_distance(utu)
+        steepest = float(np.abs(np.linalg.eigvalsh(distance)).max())
+        target = moments.signed_cross(fit.W)
+        start = scipy.linalg.cho_solve(split.start_factor, target, check_finite=False)
+        for setting in part:
+            alpha, beta = setting["alpha"], setting["beta"]
+            Z, _ = published_descent(
+                split.gram,
+                target,
+                alpha * distance,
+                beta,
+                constant=float(np.trace(utu)),
+                lipschitz=math.sqrt(2.0 * (split.gram_norm**2 + (alpha * steepest) ** 2)),
+                start=start,
+                max_iter=STEPS,
+            )
+            yield setting, LinearScores(Z, np.zeros(Z.shape[1]), fit.V)
+
+
+def published_llsf(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield LLSF as published."""
+
+    def solve(active: Moments) -> Path:
+        problem = PublishedLLSF(Design(active, fit_intercept=False))
+        for setting in wanted:
+            yield dict(setting), problem.solve(**setting).scores
+
+    yield from active_path(split.moments, solve)
+
+
+def published_plst(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield PLST as published."""
+    return _embedded(split, settings, wanted, ("ridge",), lambda d, n, w: plst(d, n, [w["ridge"]]))
+
+
+def published_cplst(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield CPLST as published."""
+    return _embedded(split, settings, wanted, ("ridge",), lambda d, n, w: cplst(d, n, [w["ridge"]]))
+
+
+def published_faie(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield FaIE as published."""
+    return _embedded(
+        split,
+        settings,
+        wanted,
+        ("ridge", "alpha"),
+        lambda design, size, weights: faie(design, size, [weights["ridge"]], [weights["alpha"]]),
+    )
+
+
+def _embedded(
+    split: Split,
+    settings: Sequence[Setting],
+    wanted: Sequence[Setting],
+    weights: Sequence[str],
+    method: Callable[[Design, int, Setting], Path],
+) -> Found:
+    """Yield a linear embedding: one design, the weights in turn, fewer dimensions for free."""
+    sizes = sorted({setting["n_components"] for setting in settings})
+    asked = {canonical(setting): setting for setting in wanted}
+    each = [shared for shared, _ in _grouped(wanted, weights)]
+
+    def solve(design: Design, size: int) -> Path:
+        for shared in each:
+            yield from method(design, size, shared)
+
+    for setting, scores in embedding_path(split.moments, sizes, "penalised", False, solve):
+        if canonical(setting) in asked:
+            yield asked[canonical(setting)], scores
+
+
+def published_leml(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield LEML as published: ten rounds from a random start."""
+
+    def solve(active: Moments) -> Path:
+        design = Design(active, "penalised")
+        for setting in wanted:
+            size = embedding_size(setting["n_components"], active.labels)
+            factors = factorise_as_published(design, size, setting["ridge"], seed)
+            yield dict(setting), design.scores(factors.W, factors.H, design.shared_means)
+
+    yield from active_path(split.moments, solve)
+
+
+def published_bsvm(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield one linear SVM a label."""
+    for setting in wanted:
+        model = BSVM(**setting, decision="sign").fit(split.X, split.B)
+        yield setting, _Scores(model)
+
+
+def published_mlsf(
+    split: Split, settings: Sequence[Setting], wanted: Sequence[Setting], seed: int
+) -> Found:
+    """Yield MLSF as published; chains and meta-labels are shared by all γ of an α."""
+    for shared, part in _grouped(wanted, ("alpha", "meta_label_size", "solver")):
+        for setting in sorted(part, key=lambda s: -s["gamma"]):
+            # Each γ on its own: a start from its neighbour would make it depend on that.
+            ((_, scores),) = mlsf_path(
+                split.X,
+                split.B,
+                [setting["gamma"]],
+                **shared,
+                C=1.0,
+                fit_intercept=False,
+                correlation="published" if shared["alpha"] else None,
+                max_iter=10_000,
+                decision="sign",
+                random_state=seed,
+            )
+            yield setting, scores
+
+
+class _Scores:
+    """The scores of a fitted estimator, in blocks."""
+
+    def __init__(self, model: Any) -> None:
+        self._scores = model._model().scores if hasattr(model, "_model") else model
+
+    def in_blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        return iter(self._scores.in_blocks(X))
+
+
+# -- what the nested protocol searches ------------------------------------------------------
+
+
+def grople_path(moments: Moments, settings: Sequence[Setting], seed: int) -> Found:
+    """Yield the library's GroPLE for settings without sparsity (β = 0), which are exact."""
+    active, constants = active_labels(moments)
+    varying = moments if len(active) == moments.n_labels else moments.select_labels(active)
+    for shared, part in _grouped(settings, ("n_components", "n_groups")):
+        groups = fit_groups(varying.labels, "spectral", shared["n_groups"], seed)
+        embedding = fit_embedding(
+            varying.labels, groups, n_components=shared["n_components"], random_state=seed
+        )
+        problem = MappingProblem(varying, embedding)
+        for setting in part:
+            mapping = problem.solve(setting["alpha"], 0.0, setting["gamma"])
+            scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
+            yield setting, scores.expanded(active, constants)
+
+
+def _grouped(
+    settings: Sequence[Setting], names: Sequence[str]
+) -> list[tuple[dict[str, Any], list[Setting]]]:
+    """Return settings that agree in the named parameters together, in order of appearance."""
+    found: dict[str, tuple[dict[str, Any], list[Setting]]] = {}
+    for setting in settings:
+        shared = {name: setting[name] for name in names}
+        found.setdefault(canonical(shared), (shared, []))[1].append(setting)
+    return list(found.values())
