@@ -300,7 +300,7 @@ def test_both_forms_give_the_same_map(beta, scale, intercept):
     X[np.abs(X) < 0.8] = 0.0
     solved = [
         problem(held, B, form, scale=scale, fit_intercept=intercept).solve(
-            2.0, beta, 0.5, tol=1e-10, max_iter=20_000
+            2.0, beta, 0.5, tol=1e-12, max_iter=20_000
         )
         for held, form in [(X, "explicit"), (sp.csr_array(X), "explicit"), (X, "implicit")]
     ]

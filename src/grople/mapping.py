@@ -11,7 +11,6 @@ the positive correlations, which is convex and says what the paper means.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,10 +24,16 @@ from grople.moments import FeatureView, Moments
 from grople.optim import (
     L1,
     Quadratic,
+    RowBlocks,
+    Solution,
     Spectrum,
+    TwoSidedQuadratic,
+    block_proximal,
+    blocks_of_rows,
     by_diagonal,
     conjugate_gradient,
     largest_eigenvalue,
+    objective,
     proximal_gradient,
 )
 from grople.published import nudged_gram, published_mapping
@@ -169,14 +174,7 @@ class MappingProblem:
     @cached_property
     def curvature(self) -> float:
         """The largest eigenvalue of XᵀX."""
-        if "gram_spectrum" in self.__dict__:
-            return float(self.gram_spectrum.values[-1])
-        return largest_eigenvalue(self._gram_product, self.moments.n_features)
-
-    @property
-    def _gram_product(self) -> Callable[[Array], Array]:
-        matrix = self.gram_matrix
-        return self.view.gram if matrix is None else matrix.__matmul__
+        return largest_eigenvalue(self.view.gram, self.moments.n_features)
 
     @cached_property
     def _point_mean(self) -> Array:
@@ -199,12 +197,12 @@ class MappingProblem:
         alpha, beta, gamma : float
             Weights of the correlation, the absolute values and the squares.
         start : ndarray of shape (D, d), optional
-            Where to start (:attr:`Mapping.viewed` of a neighbouring setting); the exact solution
-            at β = 0 otherwise.
+            Where to start (:attr:`Mapping.viewed` of a neighbouring setting), unless the exact
+            solution at β = 0 is better.
         tol : float
             Stop when the objective is certified to lie within this share of ‖U‖² of its minimum.
         max_iter : int
-            The most proximal steps.
+            The most proximal steps (sweeps over all features).
         """
         if not self.embedding.n_components:
             return self._finish(self.target, 0.0, 0, True)
@@ -214,7 +212,49 @@ class MappingProblem:
             alpha = 0.0
         if beta == 0:
             return self._finish(self._solve_exactly(alpha, gamma), 0.0, 0, True)
-        R, gram = self.relation, self._gram_product
+        size = float(np.trace(self.point_gram))
+        if (alpha, gamma) not in self._exact:
+            self._exact.clear()  # a path along β asks for one of these again and again
+            self._exact[alpha, gamma] = self._solve_exactly(alpha, gamma)
+        starts = [self._exact[alpha, gamma]]
+        if start is not None:
+            starts.append(start)
+        minimise = self._minimise_blocks if self.gram_matrix is not None else self._minimise
+        solution = minimise(alpha, beta, gamma, starts, size, tol, max_iter)
+        gap = solution.gap / size if size else 0.0
+        return self._finish(solution.point, gap, solution.n_iter, solution.converged)
+
+    def _minimise_blocks(
+        self,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        starts: list[Array],
+        size: float,
+        tol: float,
+        max_iter: int,
+    ) -> Solution:
+        """Sweep over blocks of features, where XᵀX is a matrix."""
+        assert self.gram_matrix is not None
+        quadratic = TwoSidedQuadratic(
+            self.gram_matrix, self.relation, self.target, size, alpha, gamma, self._row_blocks
+        )
+        penalty = L1(beta)
+        start = _lowest(quadratic.smooth(), penalty, starts)
+        return block_proximal(quadratic, penalty, start, tol=tol, max_iter=max_iter, scale=size)
+
+    def _minimise(
+        self,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        starts: list[Array],
+        size: float,
+        tol: float,
+        max_iter: int,
+    ) -> Solution:
+        """Step over all features at once, where there are only products with XᵀX."""
+        R, gram = self.relation, self.view.gram
 
         def product(Z: Array) -> Array:
             image = gram(Z)
@@ -225,7 +265,6 @@ class MappingProblem:
             return image
 
         largest = self.relation_spectrum.values[-1] if alpha else 0.0
-        size = float(np.trace(self.point_gram))
         smooth = Quadratic(
             product,
             self.target,
@@ -233,13 +272,18 @@ class MappingProblem:
             curvature=self.curvature + alpha * float(largest) + gamma,
             convexity=gamma,
         )
-        if start is None:
-            start = self._solve_exactly(alpha, gamma)
-        solution = proximal_gradient(
-            smooth, L1(beta), start, tol=tol, max_iter=max_iter, scale=size
-        )
-        gap = solution.gap / size if size else 0.0
-        return self._finish(solution.point, gap, solution.n_iter, solution.converged)
+        penalty = L1(beta)
+        start = _lowest(smooth, penalty, starts)
+        return proximal_gradient(smooth, penalty, start, tol=tol, max_iter=max_iter, scale=size)
+
+    @cached_property
+    def _exact(self) -> dict[tuple[float, float], Array]:
+        return {}
+
+    @cached_property
+    def _row_blocks(self) -> RowBlocks:
+        assert self.gram_matrix is not None
+        return blocks_of_rows(self.gram_matrix)
 
     def _solve_exactly(self, alpha: float, gamma: float) -> Array:
         """Solve ``XᵀX Z + α Z R + γ Z = XᵀU``, a Sylvester equation.
@@ -320,6 +364,13 @@ class MappingProblem:
         else:
             intercept = np.zeros(Z.shape[1])
         return Mapping(Z, intercept, gap, n_iter, converged, viewed)
+
+
+def _lowest(smooth: Quadratic, penalty: L1, starts: list[Array]) -> Array:
+    """Return the start with the lowest objective: the nearer neighbour along β."""
+    if len(starts) == 1:
+        return starts[0]
+    return min(starts, key=lambda W: objective(smooth, penalty, W, smooth.product(W)))
 
 
 def correlation_matrix(point_gram: Array, form: str | None) -> Array:

@@ -221,7 +221,11 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         groups: dict[Any, Any] = {}
         problems: dict[Any, MappingProblem] = {}
         ridges: dict[Any, float] = {}
-        numbered = sorted(enumerate(settings), key=lambda pair: -pair[1]["beta"])
+        # Settings that differ in β alone stand together; each starts from the β above it.
+        n_betas = len(_values(self.beta))
+        numbered = sorted(
+            enumerate(settings), key=lambda pair: (pair[0] // n_betas, -pair[1]["beta"])
+        )
         starts: dict[Any, Array] = {}
         for s, setting in numbered:
             K, d, lambda_2 = (setting[name] for name in SEARCHED[:3])

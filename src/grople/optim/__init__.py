@@ -1,5 +1,6 @@
 """Solvers that know nothing of labels, features or scikit-learn."""
 
+from grople.optim.blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
 from grople.optim.linalg import (
     Spectrum,
     by_diagonal,
@@ -8,18 +9,23 @@ from grople.optim.linalg import (
     top_eigenvectors,
 )
 from grople.optim.penalties import L1, GroupRows, Penalty
-from grople.optim.proximal import Quadratic, Solution, proximal_gradient
+from grople.optim.proximal import Quadratic, Solution, objective, proximal_gradient
 
 __all__ = [
     "GroupRows",
     "L1",
     "Penalty",
     "Quadratic",
+    "RowBlocks",
     "Solution",
     "Spectrum",
+    "TwoSidedQuadratic",
+    "block_proximal",
+    "blocks_of_rows",
     "by_diagonal",
     "conjugate_gradient",
     "largest_eigenvalue",
+    "objective",
     "proximal_gradient",
     "top_eigenvectors",
 ]

@@ -29,7 +29,7 @@ class Penalty(Protocol):
     def value(self, W: Array) -> float:
         """Return ``strength · Ω(W)``."""
 
-    def prox(self, W: Array, step: float) -> Array:
+    def prox(self, W: Array, step: Any) -> Array:
         """Return the minimiser over P of ``‖P − W‖² / (2·step) + strength·Ω(P)``."""
 
     def distance(self, W: Array, gradient: Array) -> Array:
@@ -56,8 +56,8 @@ class L1:
         """Return the penalty of W."""
         return float(self.strength * np.abs(W).sum())
 
-    def prox(self, W: Array, step: float) -> Array:
-        """Shrink every entry towards zero by ``strength·step``."""
+    def prox(self, W: Array, step: Any) -> Array:
+        """Shrink every entry towards zero by ``strength·step`` (a step, or one a column)."""
         shrunk = np.abs(W)
         shrunk -= self.strength * step
         np.maximum(shrunk, 0.0, out=shrunk)
