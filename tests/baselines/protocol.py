@@ -40,12 +40,13 @@ def published_measures(
     return np.mean(values, axis=0)
 
 
-def published_cell(tables: Path, name: str, method: str) -> np.ndarray:
-    """Return the four published means of a method on a data set."""
+def published_cell(tables: Path, name: str, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the four published means of a method on a data set, and their spread over folds."""
     with (tables / "table_comparison.csv").open(newline="") as file:
         rows = {
-            row["metric"]: float(row["mean"])
+            row["metric"]: (float(row["mean"]), float(row["std"]))
             for row in csv.DictReader(file)
             if row["dataset"] == name and row["method"] == method
         }
-    return np.array([rows[measure.__name__] for measure in MEASURES])
+    means, spreads = zip(*(rows[measure.__name__] for measure in MEASURES), strict=True)
+    return np.array(means), np.array(spreads)

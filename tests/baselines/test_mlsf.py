@@ -340,13 +340,21 @@ def test_scikit_learn_checks():
 
 
 @pytest.mark.data
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "folds"), [("medical", (0, 1, 2, 3, 4)), ("CAL500", (0,)), ("corel5k", (0,))]
+    ("name", "folds"),
+    [
+        ("medical", (0, 1, 2, 3, 4)),
+        pytest.param("CAL500", (0,), marks=pytest.mark.slow),
+        pytest.param("corel5k", (0,), marks=pytest.mark.slow),
+    ],
 )
 def test_the_published_cells(name, folds, shared_data, paper_tables):
-    # LIBSVM needs minutes for a fold of CAL500 (unscaled features) and of corel5k (365 labels).
+    # LIBSVM needs minutes for a fold of CAL500 (unscaled features) and of corel5k (365 labels), so
+    # there it is one fold, which may be as far from the mean as folds are from each other.
     found = published_measures(
         shared_data, name, lambda: MLSF.published(name, random_state=0), folds
     )
-    np.testing.assert_allclose(found, published_cell(paper_tables, name, "MLSF"), atol=0.03)
+    cell, spread = published_cell(paper_tables, name, "MLSF")
+    tolerance = 0.03 if len(folds) == 5 else np.maximum(0.03, spread)
+    print(name, found.round(4))
+    assert (np.abs(found - cell) <= tolerance).all(), f"{found.round(3)}, published {cell}"
