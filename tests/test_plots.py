@@ -6,15 +6,41 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from grople import GroPLE
+from grople import GroPLE, plots
+from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
-from grople.plots import plot_label_graph, plot_row_sparsity
+from grople.inspection import inspect_model
+from grople.plots import (
+    plot_cooccurrence,
+    plot_label_graph,
+    plot_label_map,
+    plot_label_quality,
+    plot_reliability,
+    plot_row_sparsity,
+    plot_tail,
+)
 
 
 @pytest.fixture(scope="module")
-def model():
-    data = make_grouped_multilabel(400, 30, 12, n_groups=3, random_state=0)
-    return GroPLE(n_groups=3, lambda_2=20.0, decision="sign", random_state=0).fit(data.X, data.Y)
+def data():
+    return make_grouped_multilabel(400, 30, 12, n_groups=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return GroPLE(n_groups=3, lambda_2=20.0, random_state=0).fit(data.X, data.Y)
+
+
+@pytest.fixture(scope="module")
+def seen(model):
+    return inspect_model(model)
+
+
+def test_every_picture_draws_on_the_axes_it_is_given(seen):
+    for name in plots.__all__:
+        given = Figure().subplots()
+        assert getattr(plots, name)(seen, ax=given) is given
+        given.figure.savefig("/dev/null", format="svg")
 
 
 def test_the_label_graph_is_ordered_by_group(model):
@@ -34,3 +60,47 @@ def test_row_lengths_are_blank_exactly_where_they_are_zero(model):
     for group in range(shown.shape[1]):
         rows = model.components_[:, model.label_groups_ == group]
         np.testing.assert_array_equal(np.isnan(shown[:, group]), ~rows.any(axis=1))
+
+
+def test_cooccurrence_is_the_share_of_a_labels_rows(seen, data):
+    shown = plot_cooccurrence(seen).images[0].get_array()
+    B = data.Y.toarray()[:, seen.order]
+    for i, j in [(0, 1), (1, 0), (5, 11)]:
+        assert shown[i, j] == pytest.approx(B[B[:, i] == 1, j].mean())
+
+
+def test_the_map_has_a_dot_a_label_larger_for_more_rows(seen):
+    ax = plot_label_map(seen, names=3)
+    (dots,) = ax.collections
+    np.testing.assert_allclose(dots.get_offsets(), seen.label_map)
+    assert np.argmax(dots.get_sizes()) == np.argmax(seen.frequencies)
+    names = {text.get_text() for text in ax.texts}
+    frequent = np.argsort(-seen.frequencies, kind="stable")[:3]
+    assert names == {seen.label_names[i] for i in frequent}
+
+
+def test_the_tail_falls(seen, data):
+    (curve, _) = plot_tail(seen).lines
+    np.testing.assert_array_equal(
+        curve.get_ydata(), np.sort(np.asarray(data.Y.sum(axis=0)).ravel())[::-1]
+    )
+
+
+def test_reliability_and_quality_are_those_inspected(seen):
+    lines = plot_reliability(seen).lines[1:]
+    assert [line.get_label() for line in lines] == [curve.name for curve in seen.reliability]
+    for line, curve in zip(lines, seen.reliability, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), curve.observed)
+    dots = plot_label_quality(seen).collections[0].get_offsets()
+    np.testing.assert_allclose(dots[:, 1], seen.quality.average_precision)
+
+
+def test_pictures_that_a_model_cannot_give_say_why(data):
+    model = Ridge(decision="sign").fit(data.X, data.Y)
+    with pytest.raises(ValueError, match="no label groups"):
+        plot_row_sparsity(model)
+    classes = GroPLE(decision="sign").fit(data.X, np.arange(400) % 3)
+    with pytest.raises(ValueError, match="out-of-fold"):
+        plot_reliability(classes)
+    with pytest.raises(ValueError, match="out-of-fold"):
+        plot_label_quality(classes)

@@ -1,0 +1,15 @@
+"""What a fitted model shows: groups, labels, the features behind them, and how far to trust it."""
+
+from grople.inspection.counted import LabelQuality, Reliability, label_quality, reliability
+from grople.inspection.model import Dimension, GroupPortrait, Inspection, inspect_model
+
+__all__ = [
+    "Dimension",
+    "GroupPortrait",
+    "Inspection",
+    "LabelQuality",
+    "Reliability",
+    "inspect_model",
+    "label_quality",
+    "reliability",
+]

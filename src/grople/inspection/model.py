@@ -1,0 +1,394 @@
+"""A fitted model as plain values: what a page, a terminal or a program shows of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from grople.decision import Decision, ScoreCounts
+from grople.inspection.counted import LabelQuality, Reliability, label_quality, reliability
+from grople.inspection.weights import Weights, strongest
+from grople.moments import LabelMoments, Moments
+
+__all__ = ["Dimension", "GroupPortrait", "Inspection", "inspect_model"]
+
+Array = NDArray[Any]
+Named = tuple[tuple[str, float], ...]
+
+#: Latent dimensions shown of a group, and features shown of a dimension.
+SHOWN_DIMENSIONS, SHOWN_FEATURES = 4, 8
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A latent dimension as one group uses it.
+
+    Attributes
+    ----------
+    number : int
+        Its row of V.
+    share : float
+        Its share of the squared length of V^k.
+    features : tuple of (name, effect)
+        What moves rows along it, oriented so that the group's labels lie ahead.
+    """
+
+    number: int
+    share: float
+    features: Named
+
+
+@dataclass(frozen=True)
+class GroupPortrait:
+    """A group of labels.
+
+    Attributes
+    ----------
+    number : int
+        Its number, as in ``label_groups_``.
+    labels : ndarray of int
+        Its labels, the most frequent first.
+    dimensions : tuple of Dimension
+        Those it uses most.
+    n_dimensions : int
+        How many it uses at all (rows of V^k that are not zero).
+    """
+
+    number: int
+    labels: Array
+    dimensions: tuple[Dimension, ...]
+    n_dimensions: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a fitted model shows. Labels and features are meant by their numbers.
+
+    Attributes
+    ----------
+    kind : str
+        Class of the model.
+    parameters : dict
+        Its parameters.
+    n_rows : float or None
+        Rows (or their weight) it was learnt from, where known.
+    label_names, feature_names : tuple of str
+        Names.
+    frequencies : ndarray of shape (L,) or None
+        Rows that carry each label, where known.
+    label_groups : ndarray of int of shape (L,)
+        The group of each label, −1 for none.
+    groups : tuple of GroupPortrait
+        The groups, the largest first.
+    row_lengths : ndarray of shape (d, K) or None
+        Lengths of the rows of V^k.
+    top_features, feature_effects : ndarray of shape (L, T)
+        The features with the largest effects on each label (weight times spread of the feature).
+    nearest, nearest_cosines : ndarray of shape (L, T)
+        Labels with the most alike effects.
+    together, together_shares : ndarray of shape (L, T) or None
+        Labels most correlated with each, and the share of its rows that carry them.
+    quality : LabelQuality or None
+        Out-of-fold quality of each label.
+    reliability : tuple of Reliability
+        Probabilities beside what happened.
+    out_of_fold : bool
+        Whether those two come from rows (else from what the moments imply).
+    label_moments : LabelMoments or None
+        Counts of labels and pairs of labels.
+    """
+
+    kind: str
+    parameters: dict[str, Any]
+    n_rows: float | None
+    label_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    frequencies: Array | None
+    label_groups: Array
+    groups: tuple[GroupPortrait, ...]
+    row_lengths: Array | None
+    top_features: Array
+    feature_effects: Array
+    nearest: Array
+    nearest_cosines: Array
+    together: Array | None
+    together_shares: Array | None
+    quality: LabelQuality | None
+    reliability: tuple[Reliability, ...]
+    out_of_fold: bool
+    label_moments: LabelMoments | None
+    weights: Weights
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (L)."""
+        return len(self.label_names)
+
+    @cached_property
+    def label_map(self) -> Array:
+        """A place in the unit square for each label, shape (L, 2); computed when asked for."""
+        return self.weights.label_map()
+
+    @property
+    def order(self) -> Array:
+        """The labels by group, the most frequent of a group first."""
+        rest = np.flatnonzero(self.label_groups < 0)
+        return np.concatenate([*(group.labels for group in self.groups), rest]).astype(np.intp)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+
+        def named(numbers: Array, values: Array, names: Sequence[str]) -> dict[str, float]:
+            return {names[i]: _plain(v) for i, v in zip(numbers, values, strict=True)}
+
+        labels = []
+        for i, name in enumerate(self.label_names):
+            entry: dict[str, Any] = {"name": name, "group": int(self.label_groups[i])}
+            if self.frequencies is not None:
+                entry["rows"] = _plain(self.frequencies[i])
+            if self.quality is not None:
+                entry["average_precision"] = _plain(self.quality.average_precision[i])
+                entry["auc"] = _plain(self.quality.auc[i])
+            entry["features"] = named(
+                self.top_features[i], self.feature_effects[i], self.feature_names
+            )
+            entry["nearest"] = named(self.nearest[i], self.nearest_cosines[i], self.label_names)
+            if self.together is not None and self.together_shares is not None:
+                entry["together"] = named(
+                    self.together[i], self.together_shares[i], self.label_names
+                )
+            labels.append(entry)
+        groups = [
+            {
+                "number": group.number,
+                "labels": [self.label_names[i] for i in group.labels],
+                "n_dimensions": group.n_dimensions,
+                "dimensions": [
+                    {"number": d.number, "share": d.share, "features": dict(d.features)}
+                    for d in group.dimensions
+                ],
+            }
+            for group in self.groups
+        ]
+        return {
+            "model": self.kind,
+            "parameters": {name: _plain(value) for name, value in self.parameters.items()},
+            "rows": _plain(self.n_rows),
+            "features": len(self.feature_names),
+            "groups": groups,
+            "labels": labels,
+            "reliability": [
+                {
+                    "labels": curve.name,
+                    "predicted": curve.predicted.tolist(),
+                    "observed": curve.observed.tolist(),
+                    "pairs": curve.pairs.tolist(),
+                    "expected": curve.expected,
+                    "happened": curve.happened,
+                }
+                for curve in self.reliability
+            ],
+        }
+
+
+def inspect_model(
+    model: Any, feature_names: Sequence[str] | None = None, *, n_top: int = 10
+) -> Inspection:
+    """Return what a fitted model shows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted GroPLE, or any other estimator of this library whose scores are linear in the
+        features.
+    feature_names : sequence of str, optional
+        Names of the features; else those the model was fitted with, else their numbers.
+    n_top : int
+        Features and labels kept for each label.
+
+    Returns
+    -------
+    Inspection
+
+    Examples
+    --------
+    >>> from grople import GroPLE
+    >>> from grople.datasets import make_grouped_multilabel
+    >>> data = make_grouped_multilabel(200, 20, 8, n_groups=2, random_state=0)
+    >>> model = GroPLE(n_groups=2, random_state=0).fit(data.X, data.Y)
+    >>> seen = inspect_model(model, data.feature_names)
+    >>> [len(group.labels) for group in seen.groups]
+    [4, 4]
+    >>> seen.feature_names[seen.top_features[0, 0]] in data.feature_names
+    True
+    """
+    check_is_fitted(model)
+    moments: Moments | None = getattr(model, "moments_", None)
+    weights = _weights(model, moments)
+    names = _feature_names(model, feature_names, len(weights.Z))
+    counts, decision, out_of_fold = _counts(model)
+    labels = None if moments is None else moments.labels
+    quality = None if counts is None else label_quality(counts)
+    frequencies = None
+    if labels is not None:
+        frequencies = labels.counts
+    elif quality is not None:
+        frequencies = quality.positives
+    membership = np.asarray(getattr(model, "label_groups_", np.full(weights.n_labels, -1)))
+    V = getattr(model, "components_", None) if (membership >= 0).any() else None
+    lengths = None if V is None else _row_lengths(V, membership)
+    together, shares = (None, None) if labels is None else _together(labels, n_top)
+    top, effects = weights.top_features(n_top)
+    nearest, cosines = weights.nearest_labels(n_top)
+    return Inspection(
+        kind=type(model).__name__,
+        parameters=model.get_params(deep=False),
+        n_rows=None if labels is None else float(labels.n),
+        label_names=_label_names(model, weights.n_labels),
+        feature_names=names,
+        frequencies=frequencies,
+        label_groups=membership,
+        groups=_groups(membership, frequencies, weights, lengths, names),
+        row_lengths=lengths,
+        top_features=top,
+        feature_effects=effects,
+        nearest=nearest,
+        nearest_cosines=cosines,
+        together=together,
+        together_shares=shares,
+        quality=quality,
+        reliability=() if counts is None or decision is None else reliability(counts, decision),
+        out_of_fold=out_of_fold,
+        label_moments=labels,
+        weights=weights,
+    )
+
+
+def _weights(model: Any, moments: Moments | None) -> Weights:
+    if hasattr(model, "components_") and hasattr(model, "mapping_"):
+        Z, V = model.mapping_, model.components_
+    elif hasattr(model, "coef_"):
+        Z, V = model.coef_.T, None
+    else:
+        raise ValueError(
+            f"{type(model).__name__} has scores that are not linear in the features: there are no "
+            "weights to inspect"
+        )
+    if moments is None or not moments.n > 0:
+        return Weights(np.asarray(Z), V)
+    spread = np.sqrt(moments.view(centre=True).gram_diagonal() / float(moments.n))
+    return Weights(Z * spread[:, None], V)
+
+
+def _counts(model: Any) -> tuple[ScoreCounts | None, Decision | None, bool]:
+    """Return the counts that the model's decision was fitted on, and whether they are of rows."""
+    if model._targets.kind != "multilabel":
+        return None, None, False
+    decision = model.decision_  # fitting it makes the counts
+    counts: ScoreCounts | None = model._solution.counts
+    rows = getattr(model, "_reservoir", None) is not None or not hasattr(model, "moments_")
+    return counts, decision, rows
+
+
+def _label_names(model: Any, n_labels: int) -> tuple[str, ...]:
+    classes = model.classes_[-1:] if n_labels == 1 else model.classes_
+    named = model._targets.named or model._targets.kind != "multilabel"
+    return tuple(str(c) if named else f"label {c}" for c in classes)
+
+
+def _feature_names(model: Any, given: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    names = getattr(model, "feature_names_in_", None) if given is None else given
+    if names is None:
+        return tuple(f"feature {i}" for i in range(n))
+    if len(names) != n:
+        raise ValueError(f"{len(names)} feature names for a model of {n} features")
+    return tuple(map(str, names))
+
+
+def _row_lengths(V: Array, membership: Array) -> Array:
+    K = int(membership.max()) + 1
+    marks = sp.csr_array(
+        (np.ones(len(membership)), (np.arange(len(membership)), np.maximum(membership, 0))),
+        shape=(len(membership), K),
+    )
+    # Labels without a group have no hyperplane, so that a place in group 0 adds nothing.
+    return np.sqrt(np.asarray(V**2 @ marks))
+
+
+def _groups(
+    membership: Array,
+    frequencies: Array | None,
+    weights: Weights,
+    lengths: Array | None,
+    names: tuple[str, ...],
+) -> tuple[GroupPortrait, ...]:
+    found = []
+    for k in range(int(membership.max(initial=-1)) + 1):
+        labels = np.flatnonzero(membership == k)
+        if frequencies is not None:
+            labels = labels[np.argsort(-frequencies[labels], kind="stable")]
+        dimensions: tuple[Dimension, ...] = ()
+        used = 0
+        if lengths is not None:
+            dimensions = _dimensions(lengths[:, k], labels, weights, names)
+            used = int(np.count_nonzero(lengths[:, k]))
+        found.append(GroupPortrait(k, labels, dimensions, used))
+    return tuple(sorted(found, key=lambda group: -len(group.labels)))
+
+
+def _dimensions(
+    lengths: Array, labels: Array, weights: Weights, names: tuple[str, ...]
+) -> tuple[Dimension, ...]:
+    assert weights.V is not None
+    power = lengths**2
+    total = float(power.sum())
+    chosen = strongest(power[None], SHOWN_DIMENSIONS)[0]
+    dimensions = []
+    for i in chosen[power[chosen] > 0]:
+        ahead = 1.0 if weights.V[i, labels].sum() >= 0 else -1.0
+        effects = ahead * weights.Z[:, i]
+        top = strongest(np.abs(effects)[None], SHOWN_FEATURES)[0]
+        features = tuple((names[j], float(effects[j])) for j in top)
+        dimensions.append(Dimension(int(i), float(power[i]) / total, features))
+    return tuple(dimensions)
+
+
+def _together(labels: LabelMoments, n_top: int) -> tuple[Array, Array]:
+    """Return the labels most correlated with each, and the share of its rows that carry them."""
+    n, L = max(float(labels.n), 1e-300), labels.n_labels
+    share = labels.counts / n
+    spread = np.sqrt(np.maximum(share * (1 - share), 0.0))
+    numbers, shares = [], []
+    height = max(1, (1 << 22) // max(L, 1))
+    for start in range(0, L, height):
+        rows = np.arange(start, min(start + height, L))
+        pairs = labels.cooccurrence[rows]
+        both = (pairs.toarray() if sp.issparse(pairs) else pairs) / n
+        size = np.multiply.outer(spread[rows], spread)
+        excess = both - np.multiply.outer(share[rows], share)
+        correlation = np.divide(excess, size, out=np.full_like(excess, -1.0), where=size > 0)
+        correlation[np.arange(len(rows)), rows] = -np.inf
+        found = strongest(correlation, min(n_top, L - 1))
+        of_rows = np.divide(
+            both, share[rows, None], out=np.zeros_like(both), where=share[rows, None] > 0
+        )
+        numbers.append(found)
+        shares.append(np.take_along_axis(of_rows, found, axis=1))
+    return np.concatenate(numbers), np.concatenate(shares)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: NaN and infinities are missing, anything odd is its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,0 +1,92 @@
+"""Pictures of quality: can the probabilities be believed, and which labels are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grople.inspection import Inspection
+from grople.plots.axes import ACCENT, FAINT, inspected, make_axes, plain
+
+__all__ = ["plot_label_quality", "plot_reliability"]
+
+#: Colours and marks of all, frequent, middle and rare labels.
+_CURVES = ((FAINT, "o"), (ACCENT, "s"), ("#5f9e6e", "^"), ("#c4713f", "D"))
+
+
+def plot_reliability(model: Any, *, ax: Any = None) -> Any:
+    """Draw what happened against what was predicted: on the diagonal, probabilities are right.
+
+    Parameters
+    ----------
+    model : estimator or Inspection
+        A fitted model with a decision that maximises a measure, or what was found of it.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    seen = inspected(model)
+    if not seen.reliability:
+        raise ValueError(_NO_COUNTS.format(seen.kind))
+    ax = plain(make_axes(ax, (6.0, 4.8)))
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, linestyle=":")
+    for curve, (colour, mark) in zip(seen.reliability, _CURVES, strict=False):
+        ax.plot(
+            curve.predicted, curve.observed, color=colour, marker=mark, markersize=4.5,
+            linewidth=1.2, label=curve.name,
+        )  # fmt: skip
+    ax.set_xlabel("predicted probability")
+    ax.set_ylabel("share that was true")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    return ax
+
+
+def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
+    """Draw the average precision of each label against its frequency.
+
+    The dotted line is what a ranking by chance would reach.
+
+    Parameters
+    ----------
+    model : estimator or Inspection
+        A fitted model with a decision that maximises a measure, or what was found of it.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    seen = inspected(model)
+    rows, precision = _quality(seen)
+    ax = plain(make_axes(ax, (6.4, 4.2)))
+    ax.scatter(rows, precision, s=14, color=ACCENT, alpha=0.6, linewidths=0)
+    if seen.n_rows:
+        line = np.geomspace(max(rows.min(initial=1.0), 1e-9), max(rows.max(initial=1.0), 1.0), 50)
+        chance = np.minimum(line / seen.n_rows, 1.0)
+        ax.plot(line, chance, color=FAINT, linewidth=0.8, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("rows with the label")
+    ax.set_ylabel("average precision, out of fold" if seen.out_of_fold else "average precision")
+    return ax
+
+
+def _quality(seen: Inspection) -> tuple[Any, Any]:
+    if seen.quality is None or seen.frequencies is None:
+        raise ValueError(_NO_COUNTS.format(seen.kind))
+    known = np.isfinite(seen.quality.average_precision)
+    rows = np.asarray(seen.frequencies, dtype=np.float64)[known]
+    return rows, seen.quality.average_precision[known]
+
+
+_NO_COUNTS = (
+    "this {} has no out-of-fold scores: fit it on label matrices with a decision that maximises "
+    "a measure, such as decision='example_f1'"
+)

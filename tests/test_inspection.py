@@ -1,0 +1,237 @@
+"""What an inspection says of a model is true of the model and of the data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from grople import GroPLE, GroPLECV
+from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
+from grople.datasets import make_grouped_multilabel
+from grople.decision import ScoreCounts, fit_decision
+from grople.inspection import inspect_model, label_quality, reliability
+from grople.inspection.weights import Weights, strongest
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_grouped_multilabel(500, 25, 15, n_groups=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    Y = pd.DataFrame(data.Y.toarray(), columns=list(data.label_names))
+    return GroPLE(n_groups=3, random_state=0).fit(data.X, Y)
+
+
+@pytest.fixture(scope="module")
+def seen(model, data):
+    return inspect_model(model, data.feature_names, n_top=5)
+
+
+def effects(model, data):
+    """Weight times standard deviation, label by label, from the rows themselves."""
+    X = data.X.toarray() if sp.issparse(data.X) else np.asarray(data.X)
+    return model.coef_ * X.std(axis=0)
+
+
+def test_top_features_have_the_largest_effects(seen, model, data):
+    expected = effects(model, data)
+    assert seen.feature_names == tuple(data.feature_names)
+    for i in range(seen.n_labels):
+        best = np.sort(np.abs(expected[i]))[::-1][:5]
+        np.testing.assert_allclose(np.abs(seen.feature_effects[i]), best, rtol=1e-8)
+        np.testing.assert_allclose(
+            seen.feature_effects[i], expected[i, seen.top_features[i]], rtol=1e-8
+        )
+
+
+def test_nearest_labels_have_the_largest_cosines(seen, model, data):
+    vectors = effects(model, data)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -np.inf)
+    for i in range(seen.n_labels):
+        # Products of 25 numbers near one: rounding stays far below 1e-8.
+        np.testing.assert_allclose(
+            seen.nearest_cosines[i], np.sort(cosines[i])[::-1][:5], atol=1e-8
+        )
+
+
+def test_labels_seen_together_are_the_most_correlated(seen, data):
+    B = data.Y.toarray()
+    correlation = np.corrcoef(B.T)
+    np.fill_diagonal(correlation, -np.inf)
+    for i in range(seen.n_labels):
+        np.testing.assert_allclose(
+            correlation[i, seen.together[i]], np.sort(correlation[i])[::-1][:5], atol=1e-12
+        )
+        share = B[B[:, i] == 1][:, seen.together[i]].mean(axis=0)
+        np.testing.assert_allclose(seen.together_shares[i], share)
+
+
+def test_groups_hold_every_label_once_most_frequent_first(seen, model, data):
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    np.testing.assert_array_equal(np.sort(seen.order), np.arange(15))
+    sizes = [len(group.labels) for group in seen.groups]
+    assert sizes == sorted(sizes, reverse=True)
+    for group in seen.groups:
+        assert set(model.label_groups_[group.labels]) == {group.number}
+        assert (np.diff(counts[group.labels]) <= 0).all()
+        rows = np.linalg.norm(model.components_[:, group.labels], axis=1)
+        assert group.n_dimensions == np.count_nonzero(rows)
+        np.testing.assert_allclose(seen.row_lengths[:, group.number], rows)
+        shares = [d.share for d in group.dimensions]
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] == pytest.approx(rows.max() ** 2 / (rows**2).sum())
+
+
+def test_the_features_of_a_dimension_point_towards_the_group(seen, model, data):
+    X = np.asarray(data.X.toarray() if sp.issparse(data.X) else data.X)
+    for group in seen.groups:
+        first = group.dimensions[0]
+        name, effect = first.features[0]
+        j = data.feature_names.index(name)
+        # More of the feature moves the mean score of the group the way its sign says.
+        along = model.mapping_[j, first.number] * X[:, j].std()
+        moved = along * model.components_[first.number, group.labels].sum()
+        assert np.sign(moved) == np.sign(effect)
+        assert abs(effect) == pytest.approx(np.abs(along))
+
+
+def test_the_map_puts_labels_of_a_group_together(seen):
+    places, groups = seen.label_map, seen.label_groups
+    assert places.min() == 0
+    assert places.max() == 1
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    same = groups[:, None] == groups[None]
+    off = ~np.eye(15, dtype=bool)
+    assert distances[same & off].mean() < distances[~same].mean()
+
+
+# -- counts --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((400, 9)) < np.linspace(0.02, 0.6, 9)).astype(int)
+    truth[:, 0] = 0
+    scores = np.round(truth + rng.normal(size=truth.shape), 1)  # ties too
+    return scores, truth
+
+
+def test_quality_is_that_of_scikit_learn_on_binned_scores(scored):
+    scores, truth = scored
+    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
+    quality = label_quality(counts)
+    assert np.isnan(quality.average_precision[0])
+    assert np.isnan(quality.auc[0])
+    bins = np.arange(counts.by_label.shape[2])
+    for label in range(1, 9):
+        total, positive = counts.by_label[:, label]
+        y = np.repeat([0, 1], len(bins))
+        weights = np.concatenate([total - positive, positive])
+        binned = np.tile(bins, 2)
+        assert quality.average_precision[label] == pytest.approx(
+            average_precision_score(y, binned, sample_weight=weights)
+        )
+        assert quality.auc[label] == pytest.approx(roc_auc_score(y, binned, sample_weight=weights))
+        # 256 bins lose little: scores of one decimal rarely share one.
+        assert quality.auc[label] == pytest.approx(
+            roc_auc_score(truth[:, label], scores[:, label]), abs=0.01
+        )
+
+
+def test_reliability_compares_probabilities_with_what_happened(scored):
+    scores, truth = scored
+    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
+    decision = fit_decision("example_f1", counts)
+    everything, *thirds = reliability(counts, decision)
+    assert everything.happened == truth.sum()
+    # The curve is fitted on these very pairs: an isotonic fit keeps the mean of every step, and
+    # only its bounds of half a count in all the pairs are not the data's.
+    assert everything.expected == pytest.approx(truth.sum(), rel=1e-3)
+    np.testing.assert_allclose(everything.predicted, everything.observed, atol=1e-3)
+    assert everything.pairs.sum() <= truth.size
+    assert sum(third.happened for third in thirds) == truth.sum()
+    assert len(thirds) == 3
+    # One curve for all: it promises too few of the frequent labels and too many of the rare ones.
+    assert thirds[0].expected < thirds[0].happened
+    assert thirds[2].expected > thirds[2].happened
+
+
+def test_no_positive_pair_no_curve():
+    counts = ScoreCounts.from_scores([(np.zeros((5, 2)), np.zeros((5, 2)), None)], 2)
+    assert reliability(counts, fit_decision("sign", counts)) == ()
+
+
+# -- any model -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PLST(), LLSF(), Ridge(decision="sign"), BSVM(decision="sign"), GroPLECV(n_groups=3, cv=2)],
+    ids=lambda e: type(e).__name__,
+)
+def test_every_linear_model_can_be_inspected(estimator, data):
+    model = estimator.fit(data.X, data.Y)
+    seen = inspect_model(model)
+    assert seen.kind == type(estimator).__name__
+    assert seen.label_names[:2] == ("label 0", "label 1")
+    assert seen.top_features.shape == (15, 10)
+    json.dumps(seen.to_dict(), allow_nan=False)
+
+
+def test_a_model_that_is_not_linear_is_refused_in_words(data):
+    model = MLSF(decision="sign").fit(data.X, data.Y)
+    if hasattr(model, "coef_"):
+        pytest.skip("its scores are linear")
+    with pytest.raises(ValueError, match="not linear"):
+        inspect_model(model)
+
+
+def test_classes_labels_without_rows_and_odd_shapes(data):
+    X = np.asarray(data.X.toarray() if sp.issparse(data.X) else data.X)
+    classes = np.array(["a", "b"])[(X[:, 0] > np.median(X[:, 0])).astype(int)]
+    one = inspect_model(GroPLE().fit(X, classes))
+    assert one.label_names == ("b",)
+    assert one.nearest.shape == (1, 0)
+    assert one.label_map.shape == (1, 2)
+    never = data.Y.toarray()
+    never[:, 4] = 0
+    seen = inspect_model(GroPLE(n_groups=2, random_state=0).fit(X, never))
+    assert seen.label_groups[4] == -1
+    assert seen.order[-1] == 4
+    assert np.isnan(seen.quality.auc[4])
+    dead = pytest.warns(UserWarning, match="lambda_2")
+    with dead:
+        nothing = GroPLE(lambda_2=1e9, random_state=0).fit(X, data.Y)
+    assert inspect_model(nothing).groups[0].n_dimensions == 0
+
+
+def test_wrong_names_are_refused(model):
+    with pytest.raises(ValueError, match="3 feature names for a model of 25 features"):
+        inspect_model(model, ["a", "b", "c"])
+
+
+def test_blocks_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    weights = Weights(rng.normal(size=(30, 4)), rng.normal(size=(4, 11)))
+    whole = (*weights.top_features(3), *weights.nearest_labels(3))
+    monkeypatch.setattr("grople.inspection.weights.BLOCK", 40)
+    for a, b in zip(whole, (*weights.top_features(3), *weights.nearest_labels(3)), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_strongest_is_a_sort(monkeypatch):
+    values = np.random.default_rng(0).integers(0, 5, size=(20, 9))
+    for n in (0, 1, 4, 9, 12):
+        expected = np.sort(values, axis=1)[:, ::-1][:, : min(n, 9)]
+        found = strongest(values, n)
+        np.testing.assert_array_equal(np.take_along_axis(values, found, axis=1), expected)
