@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from grople.errors import DataError
@@ -50,7 +50,8 @@ class Features(ABC):
     ) -> tuple[TextFeatures, Any]:
         """Learn a vocabulary from texts, in one pass, and return their rows as well.
 
-        The rows are those of scikit-learn's ``TfidfVectorizer`` with the same settings.
+        The rows are those of scikit-learn's ``TfidfVectorizer`` with the same settings, and to the
+        last bit those that :meth:`transform` returns for the same texts.
 
         Parameters
         ----------
@@ -78,21 +79,20 @@ class Features(ABC):
         >>> features.names.tolist(), X.shape
         (['chess', 'clock', 'game'], (2, 3))
         """
-        vectoriser = TfidfVectorizer(
-            max_features=max_features,
-            min_df=min_df,
-            ngram_range=tuple(ngrams),
-            sublinear_tf=sublinear,
-            dtype=np.float64,
+        low, high = ngrams
+        counter = CountVectorizer(
+            max_features=max_features, min_df=min_df, ngram_range=(low, high), dtype=np.float64
         )
         try:
-            X = vectoriser.fit_transform(documents)
+            counts = counter.fit_transform(documents)
         except ValueError as error:
             raise DataError(f"the texts give no features ({error})") from error
-        terms = np.array(vectoriser.get_feature_names_out(), dtype=object)
-        low, high = ngrams
-        features = TextFeatures(terms, vectoriser.idf_, (int(low), int(high)), bool(sublinear))
-        return features, sp.csr_array(X)
+        terms = np.array(counter.get_feature_names_out(), dtype=object)
+        texts_with = np.bincount(counts.indices, minlength=len(terms))
+        # As if one more text held every term.
+        idf = np.log((1 + counts.shape[0]) / (1 + texts_with)) + 1.0
+        features = TextFeatures(terms, idf, (int(low), int(high)), bool(sublinear))
+        return features, features._weighted(counts)
 
     @staticmethod
     def plain(names: Sequence[str] | Array, *, unit_rows: bool = False) -> PlainFeatures:
@@ -136,21 +136,26 @@ class TextFeatures(Features):
     ngrams: tuple[int, ...] = (1, 1)
     sublinear: bool = True
 
+    def __post_init__(self) -> None:
+        _check_names(self.terms)
+        if len(set(self.terms)) < len(self.terms):
+            raise ValueError("a term stands twice in the vocabulary")
+        if self.idf.shape != self.terms.shape:
+            raise ValueError(f"{len(self.terms)} terms, but {self.idf.size} weights")
+        if not np.issubdtype(self.idf.dtype, np.floating) or not np.isfinite(self.idf).all():
+            raise ValueError("the weights of terms must be finite numbers")
+        if len(self.ngrams) != 2 or not 1 <= self.ngrams[0] <= self.ngrams[1]:
+            raise ValueError(f"ngrams must be a shortest and a longest run, not {self.ngrams!r}")
+
     @property
     def names(self) -> Array:
         """The terms."""
         return self.terms
 
     @cached_property
-    def _vectoriser(self) -> TfidfVectorizer:
-        vectoriser = TfidfVectorizer(
-            vocabulary={term: column for column, term in enumerate(self.terms)},
-            ngram_range=self.ngrams,
-            sublinear_tf=self.sublinear,
-            dtype=np.float64,
-        )
-        vectoriser.idf_ = self.idf
-        return vectoriser
+    def _counter(self) -> CountVectorizer:
+        columns = {term: column for column, term in enumerate(self.terms)}
+        return CountVectorizer(vocabulary=columns, ngram_range=self.ngrams, dtype=np.float64)
 
     def transform(self, records: Iterable[str]) -> Any:
         """Return the rows of texts; words outside the vocabulary count for nothing.
@@ -166,7 +171,17 @@ class TextFeatures(Features):
         """
         if isinstance(records, str):
             raise TypeError("expected several texts, got one: put it into a list")
-        return sp.csr_array(self._vectoriser.transform(records))
+        return self._weighted(self._counter.transform(records))
+
+    def _weighted(self, counts: Any) -> Any:
+        """Turn counts of terms, which are changed in place, into rows."""
+        X = sp.csr_array(counts)
+        # Lengths are sums: in one order, so that a text has the same row whenever it comes.
+        X.sort_indices()
+        if self.sublinear:
+            X.data = 1.0 + np.log(X.data)
+        X.data *= self.idf[X.indices]
+        return normalize(X, copy=False)
 
 
 @dataclass(frozen=True)
@@ -183,6 +198,9 @@ class PlainFeatures(Features):
 
     columns: Array
     unit_rows: bool = False
+
+    def __post_init__(self) -> None:
+        _check_names(self.columns)
 
     @property
     def names(self) -> Array:
@@ -214,8 +232,16 @@ class PlainFeatures(Features):
 
     def _places(self, names: Sequence[str]) -> NDArray[np.intp]:
         place = {name: i for i, name in enumerate(names)}
+        if len(place) < len(names) or len(set(self.columns)) < len(self.columns):
+            raise DataError("two columns have the same name, so they cannot be told by name")
         missing = [name for name in self.columns if name not in place]
         if missing:
             others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
             raise DataError(f"no column {missing[0]!r}{others}, which the model was fitted on")
         return np.array([place[name] for name in self.columns], dtype=np.intp)
+
+
+def _check_names(names: Array) -> None:
+    values = names.tolist()
+    if names.ndim != 1 or not all(isinstance(name, str) for name in values):
+        raise ValueError("the names of features must be texts")

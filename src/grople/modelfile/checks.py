@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.baselines.chains import ChainScores
+from grople.decision import Decision, ScoreCounts, check_rule
 from grople.errors import ModelFileError
 from grople.linear import LinearScores
 from grople.targets import Targets
@@ -42,6 +43,8 @@ def check_model(model: Any, targets: Any, solution: Any) -> None:
         sizes = (moments.n_features, moments.n_labels)
         if sizes != (n_features, targets.n_columns):
             raise ModelFileError("its moments are not those of its features and labels")
+    if targets.kind == "multilabel":
+        _check_decisions(solution, check_rule(model.decision))
     _check_prediction(model, n_features)
 
 
@@ -59,11 +62,11 @@ def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
     linear = scores.linear if isinstance(scores, ChainScores) else scores
     if not isinstance(linear, LinearScores):
         raise ModelFileError("it holds no scores")
-    size = np.shape(linear.b)
+    size = linear.b.size if linear.V is not None else n_labels
     expected = {
-        "Z": (n_features, *size),
-        "b": size if linear.V is not None else (n_labels,),
-        "V": (*size, n_labels),
+        "Z": (n_features, size),
+        "b": (size,),
+        "V": (size, n_labels),
         "offset": (n_labels,),
     }
     for name, shape in expected.items():
@@ -83,6 +86,16 @@ def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
             raise ModelFileError("its chains have places beyond their labels")
         if not sp.issparse(links) or links.shape != (n_labels, n_labels):
             raise ModelFileError("the links of its chains do not fit its labels")
+
+
+def _check_decisions(solution: Any, rule: Any) -> None:
+    """Refuse a model that would have to be learnt again before it could decide."""
+    counts, decisions = solution.counts, solution.decisions
+    if counts is not None and not isinstance(counts, ScoreCounts):
+        raise ModelFileError("its counts of scores are none")
+    fine = isinstance(decisions, dict) and rule in decisions
+    if not fine or not all(isinstance(decision, Decision) for decision in decisions.values()):
+        raise ModelFileError(f"it has no decision for {rule!r}")
 
 
 def _check_prediction(model: Any, n_features: int) -> None:

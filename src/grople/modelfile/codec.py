@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.errors import ModelFileError
-from grople.modelfile.container import NAMES, Container, parse_json, write_json
+from grople.modelfile.container import DTYPES, NAMES, Container, parse_json, write_json
 from grople.modelfile.storable import RECORDS, is_in, record_class
 
 __all__ = ["Decoder", "Encoder"]
@@ -118,8 +118,9 @@ class Encoder:
             node["columns_first"] = True
         if kind in "US":
             node["text"] = kind
+            length = stored.dtype.itemsize // CHARACTERS[kind].itemsize
             codes = stored.reshape(-1).view(CHARACTERS[kind])
-            stored = codes.reshape(*stored.shape, -1 if len(codes) else 1)
+            stored = codes.reshape(*stored.shape, length)
         elif stored.dtype not in NAMES:
             raise TypeError(f"{where} has values of type {values.dtype}, unknown to model files")
         else:
@@ -164,7 +165,7 @@ class Decoder:
             if decoder is None:
                 raise ModelFileError(f"its content holds an unknown kind of value, {kind!r}")
             return decoder(self, node)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, ModelFileError):
                 raise
             raise ModelFileError(f"its content does not fit together ({error})") from error
@@ -187,8 +188,7 @@ class Decoder:
         if kind is not None:
             values = _texts(values, kind)
         elif "dtype" in node:
-            widened = next(dtype for dtype, name in NAMES.items() if name == node["dtype"])
-            values = values.astype(widened)
+            values = values.astype(DTYPES[node["dtype"]])
         return values.T if node.get("columns_first") else values
 
     def _decode_objects(self, node: dict[str, Any]) -> Array:

@@ -168,7 +168,9 @@ def read_model(path: str | Path, *, moments: bool = True, memory_map: bool = Tru
             model = _estimator_from_json(content["model"], decoder, moments)
             features = decoder.decode(content["features"])
             notes = decoder.decode(content["notes"])
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, ModelFileError):
+                raise
             raise ModelFileError(f"its content does not fit together ({error})") from error
         if features is not None and not isinstance(features, Features):
             raise ModelFileError("its features are none")
@@ -250,10 +252,12 @@ def _estimator_from_json(node: Any, decoder: Decoder, moments: bool) -> LabelCla
 def _solved(model: Any) -> Lazy:
     """Return what a model found, after finding all that may be asked of it."""
     model._model()
-    if model._targets.kind == "multilabel" and getattr(model, "_counted", True):
+    if model._targets.kind == "multilabel":
         wanted = model.decision
+        # One that learnt from rows without a measure in mind has not counted its scores.
+        measures = METRIC_RULES if getattr(model, "_counted", True) else ()
         try:
-            for rule in (*METRIC_RULES, "sign", wanted):
+            for rule in (*measures, "sign", wanted):
                 model.decision = rule
                 _ = model.decision_
         finally:
