@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
 
 import grople
-from grople.cli import data
+from grople.cli import compare, data, evaluate, export, fit, predict
 from grople.cli.console import make_console
 from grople.cli.demo import demo
 from grople.errors import MissingExtraError
@@ -19,13 +20,20 @@ __all__ = ["app", "run"]
 app = typer.Typer(
     name="grople",
     help="Multi-label learning by group-preserving label embedding.",
-    epilog="\b\nExamples:\n  grople demo\n  grople data list\n  grople data info debtags-mini",
+    epilog="\b\nExamples:\n  grople demo\n  grople fit packages.jsonl -o tags.grople\n"
+    '  echo "a fast http server" | grople predict tags.grople -\n'
+    "  grople compare debtags-mini",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+# One line a command; each lives in a file of its own.
 app.command(epilog="Example: grople demo")(demo)
+app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=predict.EXAMPLES)(predict.predict)
+app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=export.EXAMPLES)(export.export)
 app.add_typer(data.app, name="data")
 
 
@@ -56,10 +64,14 @@ def run() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # a full disk shows here, not when the interpreter ends
     except MissingExtraError as error:
         _fail(str(error), 2)
     except OSError as error:
+        _abandon_output()
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}", 1)
     except ValueError as error:  # DataError, ModelFileError and refused parameters
@@ -68,6 +80,12 @@ def run() -> None:
         _fail("not enough memory for these data", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
+
+
+def _abandon_output() -> None:
+    """Drop what the standard output could not take, or the interpreter would try it again."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
 def _fail(message: str, status: int) -> NoReturn:

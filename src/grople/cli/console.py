@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 
 from grople.datasets.download import Progress as Callback
 
-__all__ = ["bar_character", "download_progress", "make_console", "print_json"]
+__all__ = ["bar_character", "download_progress", "make_console", "print_json", "progress"]
 
 #: Width where there is no terminal to ask: wide enough that no table loses a column.
 PIPE_WIDTH = 110
@@ -58,3 +66,24 @@ def download_progress() -> Iterator[Callback]:
             bars.update(tasks[name], completed=received, total=expected)
 
         yield show
+
+
+@contextmanager
+def progress(silent: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Show the step, how much is done and the time on the standard error, if it is a terminal."""
+    console = make_console(stderr=True)
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=silent or not console.is_terminal,
+    ) as bars:
+        task = bars.add_task("starting", total=None)
+
+        def report(step: str, done: int, total: int) -> None:
+            bars.update(task, description=step, completed=done, total=total)
+
+        yield report

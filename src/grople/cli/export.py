@@ -1,0 +1,58 @@
+"""``grople export``: a model for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grople.cli import options as o
+from grople.cli.console import make_console, print_json
+
+__all__ = ["EXAMPLES", "export"]
+
+EXAMPLES = """\b
+Examples:
+  grople export tags.grople --onnx tags.onnx
+  grople export tags.grople --without-rows slim.grople
+"""
+
+
+def export(
+    model: o.Model,
+    onnx: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write scores and probabilities as an ONNX graph."),
+    ] = None,
+    without_rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a model file that predicts the same but holds nothing of the rows.",
+        ),
+    ] = None,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+) -> None:
+    """Write a model in a form to hand on."""
+    from grople.tagging.fitting import load_tagger
+
+    targets = [path for path in (onnx, without_rows) if path is not None]
+    if not targets:
+        raise typer.BadParameter("what to write? Give --onnx FILE or --without-rows FILE")
+    for path in targets:
+        o.check_target(path)
+    tagger = load_tagger(model)
+    if onnx is not None:
+        from grople.onnx import export_onnx
+
+        export_onnx(tagger.model, onnx, features=tagger.features)
+    if without_rows is not None:
+        tagger.save(without_rows, with_moments=False)
+    if json:
+        print_json({"files": [str(path) for path in targets]})
+    elif not quiet:
+        for path in targets:
+            size = path.stat().st_size / 1e6
+            make_console().print(f"wrote {path} ({size:.1f} MB)", soft_wrap=True)

@@ -1,0 +1,237 @@
+"""``grople fit``: a tagger from a file of things and tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from grople.cli import options as o
+from grople.cli.console import make_console, print_json, progress
+from grople.cli.quality import show_quality
+
+if TYPE_CHECKING:
+    from grople.tagging.changing import Change
+    from grople.tagging.fitting import DataFacts, Tagger
+
+__all__ = ["EXAMPLES", "fit"]
+
+EXAMPLES = """\b
+Examples:
+  grople fit packages.jsonl -o tags.grople
+  grople fit films.csv -o films.grople --label-columns 'genre_*' --search --metric macro_f1
+  grople fit notes.csv -o notes.grople --text body --tags topics --separator '|'
+  grople fit medical -o medical.grople --normalize
+  grople fit new.jsonl --update tags.grople -o tags.grople
+  grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople
+"""
+
+METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
+
+
+def fit(
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="A file with labels, or a name of the catalogue."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="MODEL", help="The file to write.")
+    ] = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Add the rows of DATA to this model, exactly."),
+    ] = None,
+    forget: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="With --update: remove these rows, exactly."),
+    ] = None,
+    format: o.Format = None,
+    label_columns: o.Labels = None,
+    tags: o.Tags = None,
+    text: o.Text = None,
+    features: o.Features = None,
+    ignore: o.Ignore = None,
+    id: o.Id = None,
+    separator: o.Separator = None,
+    missing: o.Missing = None,
+    normalize: o.Normalize = False,
+    max_features: o.MaxFeatures = None,
+    ngrams: o.Ngrams = 1,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", callback=o.one_of(METHODS), help=f"What to fit: {', '.join(METHODS)}."
+        ),
+    ] = "grople",
+    search: Annotated[
+        bool, typer.Option("--search", help="Choose the settings by cross-validation.")
+    ] = False,
+    metric: o.Metric = "example_f1",
+    components: Annotated[
+        int | None, typer.Option(metavar="D", min=1, help="Latent dimensions of GroPLE [auto].")
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Label groups of GroPLE [20].")
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(metavar="N", help="Folds to measure the quality with; 0: do not measure it."),
+    ] = 3,
+    without_rows: Annotated[
+        bool,
+        typer.Option(
+            "--without-rows",
+            help="Store nothing that rows could be added to or read from: a smaller file.",
+        ),
+    ] = False,
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+    json: o.Json = False,
+) -> None:
+    """Learn a tagger from a file of things and tags, and store it.
+
+    Texts (JSON lines, or a table with a column of text) become TF-IDF features, which are stored
+    with the model. Prints what was found, what was chosen, and the cross-validated quality beside
+    that of the most frequent labels and of plain ridge regression.
+    """
+    if output is None:
+        raise typer.BadParameter("where to write the model? Give -o MODEL")
+    if folds < 0 or folds == 1:
+        raise typer.BadParameter("--folds is 0 (no measurement) or at least 2")
+    if update is None and (data is None or forget is not None):
+        raise typer.BadParameter(
+            "give DATA to fit"
+            if forget is None
+            else "--forget removes rows from a model: name it with --update"
+        )
+    if update is not None and data is None and forget is None:
+        raise typer.BadParameter("give DATA to add, or --forget DATA to remove")
+    o.check_target(output)
+    read: dict[str, Any] = {
+        "format": format, "labels": label_columns, "tags": tags, "text": text,
+        "features": features, "ignore": ignore, "ids": id, "separator": separator,
+        "missing": missing,
+    }  # fmt: skip
+    if update is not None:
+        _update(update, data, forget, output, read, without_rows, quiet, json)
+        return
+    from grople.tagging.fitting import fit_tagger, tagger_quality
+
+    parameters: dict[str, Any] = {"n_components": components, "n_groups": groups}
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    if parameters and method != "grople":
+        raise typer.BadParameter(f"--components and --groups are of GroPLE, not of {method}")
+    with progress(quiet or json) as report:
+        report("reading", 0, 1)
+        examples, reading = o.open_examples(str(data), o.make_reading(**read))
+        tagger, facts = fit_tagger(
+            examples, reading, method=method, metric=metric, search=search, normalize=normalize,
+            text=o.text_settings(max_features, ngrams), random_state=seed, report=report,
+            **parameters,
+        )  # fmt: skip
+        quality = None
+        if folds:
+            quality = tagger_quality(
+                tagger, examples, n_folds=folds, random_state=seed, report=report
+            )
+            tagger.notes["quality"] = quality.to_dict()
+        report("writing", 0, 1)
+        tagger.save(output, with_moments=not without_rows)
+    if json:
+        print_json(
+            {"model": str(output), "bytes": output.stat().st_size, "choices": tagger.choices}
+            | {key: tagger.notes.get(key) for key in ("data", "fit_seconds", "quality")}
+        )
+    elif not quiet:
+        console = make_console()
+        _show_facts(facts, console)
+        for note in getattr(examples, "notes", ()):
+            console.print(f"Note: {note}")
+        _show_choices(tagger, console)
+        if quality is not None:
+            console.print()
+            show_quality(quality, console)
+            if search:
+                console.print("settings were searched for on all rows, so the last line flatters")
+        _show_written(output, console)
+
+
+def _update(
+    update: Path,
+    data: str | None,
+    forget: str | None,
+    output: Path,
+    read: dict[str, Any],
+    without_rows: bool,
+    quiet: bool,
+    json: bool,
+) -> None:
+    from grople.tagging.changing import change_tagger
+    from grople.tagging.fitting import load_tagger
+
+    with progress(quiet or json) as report:
+        report("reading", 0, 1)
+        tagger = load_tagger(update, moments=True)
+        reading = o.make_reading(**read, base=tagger.reading)
+        add, remove = (
+            None if name is None else o.open_examples(name, reading)[0] for name in (data, forget)
+        )
+        changed, change = change_tagger(tagger, add=add, remove=remove, report=report)
+        report("writing", 0, 1)
+        changed.save(output, with_moments=not without_rows)
+    if json:
+        print_json(
+            {
+                "model": str(output),
+                "bytes": output.stat().st_size,
+                "added": change.added,
+                "removed": change.removed,
+                "rows": change.rows,
+                "new_labels": list(change.new_labels),
+                "before": change.before,
+            }
+        )
+    elif not quiet:
+        console = make_console()
+        _show_change(change, console)
+        _show_written(output, console)
+
+
+def _show_facts(facts: DataFacts, console: Console) -> None:
+    kind = "words of texts" if facts.texts else "columns"
+    console.print(f"{facts.rows:,} rows, {facts.features:,} features ({kind})")
+    tail = f"{facts.tail_labels:,} of them on fewer than 10 rows"
+    console.print(f"{facts.labels:,} labels, {facts.cardinality:.2f} a row; {tail}")
+    if facts.rows_without_labels:
+        console.print(f"{facts.rows_without_labels:,} rows without a label")
+
+
+def _show_choices(tagger: Tagger, console: Console) -> None:
+    shown = ", ".join(f"{name} {value:g}" for name, value in tagger.choices.items())
+    name = type(tagger.model).__name__
+    seconds = tagger.notes["fit_seconds"]
+    console.print(
+        f"{name}{': ' if shown else ''}{shown}; decides for {tagger.model.decision}; "
+        f"fitted in {seconds:.1f} s"
+    )
+
+
+def _show_change(change: Change, console: Console) -> None:
+    parts = []
+    if change.added:
+        parts.append(f"{change.added:,} rows added")
+    if change.removed:
+        parts.append(f"{change.removed:,} rows removed")
+    console.print(f"{', '.join(parts)}; the model is now that of {change.rows:,.0f} rows")
+    if change.new_labels:
+        shown = ", ".join(change.new_labels[:5]) + (" …" if len(change.new_labels) > 5 else "")
+        console.print(f"{len(change.new_labels)} new labels: {shown}")
+    if change.before:
+        measures = ", ".join(f"{name} {value:.3f}" for name, value in change.before.items())
+        console.print(f"on the added rows, before it had seen them: {measures}")
+
+
+def _show_written(path: Path, console: Console) -> None:
+    console.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)

@@ -1,0 +1,244 @@
+"""Options that several commands share, and reading a file as they say."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grople.cli.console import download_progress, make_console
+from grople.errors import DataError
+
+if TYPE_CHECKING:
+    from grople.tagging.fitting import Examples
+    from grople.tagging.reading import Reading
+
+__all__ = [
+    "Data", "Decision", "Features", "Folds", "Format", "Id", "Ignore", "Jobs", "Json", "Labels",
+    "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Quiet", "Seed",
+    "Separator", "Tags", "Text", "check_target", "command_words", "make_reading", "one_of",
+    "open_examples", "parse_decision", "remarks", "text_settings",
+]  # fmt: skip
+
+METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
+FORMATS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl", "lines")
+
+
+def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
+    """Return a check that an option has one of the values."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in values:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(values)}")
+        return value
+
+    return check
+
+
+def _option(*names: str, metavar: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file with labels, or a name of the catalogue.")
+]
+Format = Annotated[
+    str | None,
+    _option(
+        "--format",
+        metavar="FORMAT",
+        callback=one_of(FORMATS),
+        help=f"Format of the data, if its content does not tell: {', '.join(FORMATS)}.",
+    ),
+]
+Labels = Annotated[
+    str | None,
+    _option(
+        "--label-columns",
+        "--labels",
+        metavar="WHICH",
+        help="The labels: names of 0/1 columns separated by commas, or prefix*. ARFF: also an XML "
+        "header or a number of columns. MATLAB: a variable.",
+    ),
+]
+Tags = Annotated[
+    str | None,
+    _option("--tags", metavar="NAME", help="The column or field that holds the tags [tags]."),
+]
+Text = Annotated[
+    str | None,
+    _option("--text", metavar="NAME", help="The column or field that holds the text [text]."),
+]
+Features = Annotated[
+    str | None,
+    _option(
+        "--features", metavar="NAMES", help="Columns to learn from: names or prefix*, by commas."
+    ),
+]
+Ignore = Annotated[
+    str | None, _option("--ignore", metavar="NAMES", help="Columns to leave out, by commas.")
+]
+Id = Annotated[
+    str | None, _option("--id", metavar="NAME", help="The column or field that names each row.")
+]
+Separator = Annotated[
+    str | None,
+    _option("--separator", metavar="TEXT", help="What stands between the tags of a cell [;]."),
+]
+Missing = Annotated[
+    str | None,
+    _option(
+        "--missing",
+        metavar="RULE",
+        callback=one_of(("error", "zero", "nan")),
+        help="What an empty cell is: error, zero or nan [error].",
+    ),
+]
+Normalize = Annotated[
+    bool, typer.Option("--normalize", help="Scale rows to unit length (those of texts are).")
+]
+MaxFeatures = Annotated[
+    int | None,
+    _option("--max-features", metavar="N", min=1, help="Keep the N most frequent words of texts."),
+]
+Ngrams = Annotated[
+    int, _option("--ngrams", metavar="N", min=1, max=5, help="Longest run of words that counts.")
+]
+Metric = Annotated[
+    str,
+    _option(
+        "--metric",
+        metavar="MEASURE",
+        callback=one_of(METRICS),
+        help=f"What decisions (and --search) maximise: {', '.join(METRICS)}.",
+    ),
+]
+Decision = Annotated[
+    str | None,
+    _option(
+        "--decision",
+        metavar="RULE",
+        help=f"How scores become labels: {', '.join(METRICS)}, sign, or a score; by default as "
+        "the model was fitted.",
+    ),
+]
+Folds = Annotated[int, _option("--folds", metavar="N", help="Folds of the cross-validation.")]
+Seed = Annotated[int, _option("--seed", metavar="N", help="Seed of all that is random.")]
+Jobs = Annotated[
+    int | None, _option("--jobs", metavar="N", help="Labels learnt at a time, where one by one.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def make_reading(
+    *,
+    format: str | None = None,
+    labels: str | None = None,
+    tags: str | None = None,
+    text: str | None = None,
+    features: str | None = None,
+    ignore: str | None = None,
+    ids: str | None = None,
+    separator: str | None = None,
+    missing: str | None = None,
+    base: Reading | None = None,
+) -> Reading:
+    """Return how to read a file: as the model remembers it, but for what the person says."""
+    from grople.tagging.reading import Reading
+
+    if labels and tags:
+        raise typer.BadParameter("give either --label-columns or --tags, not both")
+    return (base or Reading()).overridden(
+        format=format,
+        labels=labels or tags,
+        text=text,
+        features=_names(features),
+        ignore=_names(ignore),
+        ids=ids,
+        separator=separator,
+        missing=missing,
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def open_examples(data: str, reading: Reading) -> tuple[Examples, Reading]:
+    """Read a file with labels or a data set of the catalogue."""
+    from grople.tagging.reading import read_examples
+
+    with command_words(), download_progress() as progress:
+        return read_examples(data, reading, progress=progress)
+
+
+def text_settings(max_features: int | None, ngrams: int) -> dict[str, Any]:
+    """Return the settings of TF-IDF."""
+    return {"max_features": max_features, "ngrams": [1, ngrams]}
+
+
+def parse_decision(rule: str | None) -> str | float | None:
+    """Return a rule, a number where it is one."""
+    try:
+        return None if rule is None else float(rule)
+    except ValueError:
+        return rule
+
+
+def check_target(path: Path) -> Path:
+    """Refuse a file that cannot be written before the work is done, not after."""
+    if path.is_dir():
+        raise DataError("a folder, not a file to write", file=path)
+    if path.exists() and not path.is_file():
+        raise DataError("not a regular file: it cannot be replaced", file=path)
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {str(path.parent)!r}", file=path)
+    if not os.access(path.parent, os.W_OK):
+        raise DataError("no permission to write into its folder", file=path)
+    return path
+
+
+def remarks(quiet: bool) -> Callable[[str], None]:
+    """Return what tells the person something on the standard error, unless asked not to."""
+    console = make_console(stderr=True)
+
+    def say(text: str) -> None:
+        if not quiet:
+            console.print(text, style="yellow", soft_wrap=True)
+
+    return say
+
+
+#: Python's words for what a command's options say.
+_KEYWORD = re.compile(r"\b(labels|format|missing|separator|ignore)=(\[[^\]]*\]|'[^']*'|)")
+
+
+@contextmanager
+def command_words() -> Iterator[None]:
+    """Let an error of the data layer name options as the command line spells them."""
+    try:
+        yield
+    except DataError as error:
+        reason = re.sub(r" or categories=\[[^\]]*\]", "", error.reason)
+        reason = re.sub(
+            r"pass encoding=.*",
+            "convert the file to UTF-8 first (iconv -f latin1 -t utf-8)",
+            reason,
+        )
+        reason = _KEYWORD.sub(_as_option, reason)
+        if reason == error.reason:
+            raise
+        raise DataError(reason, file=error.file, line=error.line) from error
+
+
+def _as_option(match: re.Match[str]) -> str:
+    value = re.sub(r"[\[\]' ]", "", match[2])
+    name = "label-columns" if match[1] == "labels" else match[1]
+    return f"--{name} {value}".rstrip()

@@ -1,0 +1,100 @@
+"""Rows added to a tagger and removed from it, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from grople import metrics
+from grople.errors import DataError
+from grople.tagging.comparing import MEASURES, Report
+from grople.tagging.fitting import Examples, Tagger, labelled_rows, named_labels
+
+__all__ = ["Change", "change_tagger", "spread_labels", "widened"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What adding or removing rows did.
+
+    Attributes
+    ----------
+    added, removed : int
+        Rows.
+    rows : float
+        Rows that the model is learnt from now.
+    new_labels : tuple of str
+        Labels that it did not know before.
+    before : dict
+        Measures of the model before the change on the rows that were added, which it had not seen.
+    """
+
+    added: int
+    removed: int
+    rows: float
+    new_labels: tuple[str, ...]
+    before: dict[str, float]
+
+
+def change_tagger(
+    tagger: Tagger,
+    *,
+    add: Examples | None = None,
+    remove: Examples | None = None,
+    report: Report = lambda step, done, total: None,
+) -> tuple[Tagger, Change]:
+    """Add rows to a tagger and remove rows from it, exactly.
+
+    The vocabulary of texts and its weights stay as they were, so the model becomes the one that a
+    fit on all remaining rows, with these features, would give.
+    """
+    model = tagger.model
+    if not hasattr(model, "partial_fit"):
+        raise ValueError(f"rows cannot be added to a {type(model).__name__}: fit it again")
+    known = list(map(str, model.classes_))
+    before: dict[str, float] = {}
+    added = removed = 0
+    if add is not None:
+        report("adding rows", 0, 3)
+        X, Y, names = labelled_rows(tagger, add)
+        truth = spread_labels(Y, names, known)
+        predicted = sp.csr_array(model.predict(X))
+        before = {
+            m: float(getattr(metrics, m)(truth, widened(predicted, truth.shape[1]),
+                                         zero_division=0.0))
+            for m in MEASURES
+        }  # fmt: skip
+        model.partial_fit(X, named_labels(Y, names))
+        added = int(X.shape[0])
+    if remove is not None:
+        report("removing rows", 1, 3)
+        X, Y, names = labelled_rows(tagger, remove)
+        try:
+            model.forget(X, named_labels(Y, names))
+        except ValueError as error:
+            raise DataError(str(error), file=remove.source) from error
+        removed = int(X.shape[0])
+    report("solving", 2, 3)
+    _ = model.decision_  # solved now, not when the model is first used
+    fresh = tuple(str(label) for label in model.classes_[len(known) :])
+    notes = {key: value for key, value in tagger.notes.items() if key != "quality"}
+    change = Change(added, removed, float(model.moments_.n), fresh, before)
+    report("changed", 3, 3)
+    return replace(tagger, model=model, notes=notes), change
+
+
+def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
+    """Return labels in the order of the model's; those it does not know stand behind."""
+    place = {name: i for i, name in enumerate([*known, *(n for n in names if n not in set(known))])}
+    columns = np.array([place[name] for name in names], dtype=np.intp)
+    Y = sp.coo_array(Y)
+    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
+
+
+def widened(Y: Any, width: int) -> Any:
+    """Return labels with further columns that no row has."""
+    return sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))

@@ -1,0 +1,343 @@
+"""From examples to a tagger that can be stored: fit, add rows, remove rows, say how good it is."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from grople.datasets import Bundle
+from grople.datasets._matrices import label_matrix
+from grople.datasets.text import TextTable
+from grople.decision import METRIC_RULES
+from grople.errors import DataError
+from grople.estimator import GroPLE
+from grople.features import Features, TextFeatures
+from grople.modelfile import read_model, save_model
+from grople.search import SEARCHED, GroPLECV
+from grople.tagging.comparing import Comparison, Report, Representation, compare_methods
+from grople.tagging.methods import STORABLE, make_method
+from grople.tagging.reading import Reading
+from grople.tagging.records import aligned_features, plain_rows
+
+__all__ = [
+    "DataFacts",
+    "Tagger",
+    "compare_on",
+    "fit_tagger",
+    "labelled_rows",
+    "load_tagger",
+    "named_labels",
+    "tagger_quality",
+]
+
+Array = NDArray[Any]
+Examples = Bundle | TextTable
+
+#: A label on fewer rows than this is in the tail.
+TAIL = 10
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What was found in the examples."""
+
+    rows: int
+    features: int
+    labels: int
+    cardinality: float
+    tail_labels: int
+    rows_without_labels: int
+    texts: bool
+
+    @classmethod
+    def of(cls, X: Any, Y: Any, *, texts: bool) -> DataFacts:
+        """Count."""
+        counts = np.asarray(Y.sum(axis=0)).ravel()
+        return cls(
+            rows=int(Y.shape[0]),
+            features=int(X.shape[1]),
+            labels=int(Y.shape[1]),
+            cardinality=float(Y.nnz / max(Y.shape[0], 1)),
+            tail_labels=int((counts < TAIL).sum()),
+            rows_without_labels=int((np.diff(Y.indptr) == 0).sum()),
+            texts=texts,
+        )
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """A fitted model with all that is needed to tag records to come.
+
+    Attributes
+    ----------
+    model : estimator
+        The fitted model, which knows its labels by name.
+    features : Features
+        How records become rows.
+    reading : Reading
+        How files are read.
+    notes : dict
+        What was found and measured when it was fitted.
+    """
+
+    model: Any
+    features: Any
+    reading: Reading
+    notes: dict[str, Any]
+
+    @property
+    def texts(self) -> bool:
+        """Whether records are texts."""
+        return isinstance(self.features, TextFeatures)
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What was chosen, automatically or by search."""
+        return _choices(self.model)
+
+    def save(self, path: str | Path, *, with_moments: bool = True) -> None:
+        """Write it to a model file."""
+        notes = self.notes | {"reading": self.reading.to_dict()}
+        save_model(path, self.model, features=self.features, with_moments=with_moments, notes=notes)
+
+
+def load_tagger(path: str | Path, *, moments: bool = False) -> Tagger:
+    """Read a tagger from a model file; one that Python code saved takes rows of numbers.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    moments : bool
+        Whether to read what is needed to add or remove rows.
+    """
+    saved = read_model(path, moments=moments)
+    notes = saved.header["notes"] if isinstance(saved.header["notes"], dict) else {}
+    features = saved.features
+    if features is None:
+        names = getattr(saved.model, "feature_names_in_", None)
+        count = int(saved.model.n_features_in_)
+        features = Features.plain([f"feature{i}" for i in range(count)] if names is None else names)
+    reading = notes.get("reading")
+    how = Reading.from_dict(reading) if isinstance(reading, dict) else Reading()
+    return Tagger(saved.model, features, how, notes)
+
+
+def fit_tagger(
+    examples: Examples,
+    reading: Reading | None = None,
+    *,
+    method: str = "grople",
+    metric: str | float = "example_f1",
+    search: bool = False,
+    normalize: bool = False,
+    text: dict[str, Any] | None = None,
+    random_state: int = 0,
+    report: Report = lambda step, done, total: None,
+    **parameters: Any,
+) -> tuple[Tagger, DataFacts]:
+    """Fit a tagger.
+
+    Parameters
+    ----------
+    examples : Bundle or TextTable
+        What to learn from; texts become TF-IDF rows.
+    reading : Reading, optional
+        How files to come are read.
+    method : str
+        One of :data:`grople.tagging.methods.STORABLE`.
+    metric : str or float
+        The decision, and what a search maximises.
+    search : bool
+        Whether GroPLE's settings are chosen by cross-validation.
+    normalize : bool
+        Whether rows are scaled to unit length (those of texts are).
+    text : dict, optional
+        Settings of :meth:`grople.features.Features.fit_text`.
+    random_state : int
+        Seed.
+    report : callable
+        Told about every step.
+    **parameters
+        Parameters of the estimator.
+
+    Returns
+    -------
+    tagger : Tagger
+        The fitted tagger.
+    facts : DataFacts
+        What was found in the examples.
+
+    Examples
+    --------
+    >>> texts = ("a chess game", "a game of go", "a chess clock", "a wall clock")
+    >>> table = TextTable(texts, (("game",), ("game",), ("game", "tool"), ("tool",)))
+    >>> tagger, facts = fit_tagger(table, method="ridge", text={"min_df": 1})
+    >>> facts.labels, tagger.features.names.tolist()
+    (2, ['chess', 'clock', 'game', 'go', 'of', 'wall'])
+    """
+    if method not in STORABLE:
+        raise ValueError(
+            f"a model of {method!r} cannot be stored and updated: choose from {', '.join(STORABLE)}"
+        )
+    if search and method != "grople":
+        raise ValueError(f"--search chooses the settings of GroPLE, not of {method!r}")
+    report("features", 0, 2)
+    features, X = _fit_features(examples, normalize, text or {})
+    Y, names = _labels(examples)
+    report("searching" if search else "fitting", 1, 2)
+    model = make_method(
+        "groplecv" if search else method, metric, random_state=random_state, **parameters
+    )
+    started = time.perf_counter()
+    model.fit(X, named_labels(Y, names))
+    seconds = time.perf_counter() - started
+    report("fitted", 2, 2)
+    facts = DataFacts.of(X, Y, texts=isinstance(examples, TextTable))
+    notes = {"data": asdict(facts), "fit_seconds": seconds, "text": text or {}}
+    return Tagger(model, features, reading or Reading(), notes), facts
+
+
+def tagger_quality(
+    tagger: Tagger,
+    examples: Examples,
+    *,
+    n_folds: int = 3,
+    random_state: int = 0,
+    report: Report = lambda step, done, total: None,
+) -> Comparison:
+    """Cross-validate a tagger's model beside the constant prediction and plain ridge.
+
+    Settings that a search chose are kept: they have seen the rows.
+    """
+    rule = tagger.model.decision
+    methods = {
+        "most frequent labels": make_method("constant", rule),
+        "ridge": make_method("ridge", rule),
+        type(tagger.model).__name__: _unsearched(tagger.model),
+    }
+    return compare_on(
+        examples, methods, metric=rule, n_folds=n_folds, random_state=random_state,
+        normalize=getattr(tagger.features, "unit_rows", False), text=tagger.notes.get("text"),
+        report=report,
+    )  # fmt: skip
+
+
+def compare_on(
+    examples: Examples,
+    methods: dict[str, Any],
+    *,
+    metric: str | float = "example_f1",
+    n_folds: int = 3,
+    random_state: int = 0,
+    normalize: bool = False,
+    text: dict[str, Any] | None = None,
+    report: Report = lambda step, done, total: None,
+) -> Comparison:
+    """Cross-validate methods on examples; the features of texts are learnt anew in every fold."""
+    Y, _ = _labels(examples)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return compare_methods(
+            methods, Y, _representation(examples, normalize, text or {}),
+            metric=metric if metric in METRIC_RULES else "example_f1",
+            n_folds=n_folds, random_state=random_state, report=report,
+        )  # fmt: skip
+
+
+def labelled_rows(tagger: Tagger, examples: Examples) -> tuple[Any, Any, list[str]]:
+    """Return examples as rows of a tagger's model, with their labels and the labels' names."""
+    Y, names = _labels(examples)
+    if isinstance(examples, TextTable) != tagger.texts:
+        found, wanted = ("texts", "numbers") if not tagger.texts else ("numbers", "texts")
+        raise DataError(f"holds {found}, but the model learnt from {wanted}", file=examples.source)
+    if isinstance(examples, TextTable):
+        return tagger.features.transform(examples.texts), Y, names
+    names_in = tagger.features.names
+    X = aligned_features(examples, names_in, len(names_in))
+    return plain_rows(tagger.features, X), Y, names
+
+
+def named_labels(Y: Any, names: Sequence[str]) -> Any:
+    """Return a sparse label matrix whose columns have names, as those of a DataFrame do."""
+    named = sp.csr_array(Y)
+    named.columns = list(names)
+    return named
+
+
+# -- inside ----------------------------------------------------------------------------------
+
+
+def _fit_features(examples: Examples, normalize: bool, text: dict[str, Any]) -> tuple[Any, Any]:
+    if isinstance(examples, TextTable):
+        return _text_features(examples.texts, text, examples.source)
+    features = Features.plain(examples.feature_names, unit_rows=normalize)
+    return features, plain_rows(features, examples.X)
+
+
+def _text_features(
+    texts: Sequence[str], settings: dict[str, Any], source: str
+) -> tuple[TextFeatures, Any]:
+    try:
+        features, _ = Features.fit_text(texts, **settings)
+    except DataError as error:
+        raise DataError(error.reason, file=source) from error
+    # The rows that come with the vocabulary may differ in the last bit from those of the same
+    # texts later, and a row to remove must be the row that was added.
+    return features, features.transform(texts)
+
+
+def _labels(examples: Examples) -> tuple[Any, list[str]]:
+    if isinstance(examples, TextTable):
+        Y, names = label_matrix(examples.tags)
+        if not names:
+            raise DataError("no row has a label: nothing to learn from", file=examples.source)
+        return Y, names
+    return examples.Y, list(examples.label_names)
+
+
+def _representation(examples: Examples, normalize: bool, text: dict[str, Any]) -> Representation:
+    if isinstance(examples, TextTable):
+        return partial(_text_rows, examples, text)
+    _, X = _fit_features(examples, normalize, text)
+    return lambda train, test: (X[train], X[test])
+
+
+def _text_rows(
+    table: TextTable, settings: dict[str, Any], train: Array, test: Array
+) -> tuple[Any, Any]:
+    features, X = _text_features([table.texts[i] for i in train], settings, table.source)
+    return X, features.transform([table.texts[i] for i in test])
+
+
+def _unsearched(model: Any) -> Any:
+    """Return the same model, not fitted, with what a search chose."""
+    if not isinstance(model, GroPLECV):
+        return clone(model)
+    names = GroPLE._get_param_names()
+    settings = {name: getattr(model, name) for name in names if name not in SEARCHED}
+    return GroPLE(**settings, **model.best_params_)
+
+
+def _choices(model: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if isinstance(model, GroPLE):
+        solved = model._model()
+        found["components"] = int(solved.embedding.n_components)
+        found["groups"] = int(solved.groups.membership.max(initial=-1)) + 1
+        found["gamma"] = float(solved.gamma)
+        found["alpha"] = float(model._chosen("alpha"))
+    elif hasattr(model, "ridge_"):
+        found["ridge"] = float(model.ridge_)
+    return found

@@ -1,0 +1,179 @@
+"""The methods that can be fitted and compared by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from grople import metrics
+from grople.baselines import BSVM, CPLST, LEML, LLSF, MLSF, PLST, FaIE, Ridge
+from grople.baselines.rivals import rival
+from grople.decision import METRIC_RULES
+from grople.estimator import GroPLE
+from grople.search import GroPLECV
+
+__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names"]
+
+#: The most labels that the constant prediction may have.
+MOST_CONSTANT = 20
+#: Settings of GroPLE that suit tags: many labels, most of them rare.
+SUITED: dict[str, Any] = {"n_components": "auto", "grouping": "cosine", "n_groups": 20}
+
+
+class ConstantLabels(ClassifierMixin, BaseEstimator):
+    """The same labels for every row, the most frequent ones: what any model must beat.
+
+    Parameters
+    ----------
+    measure : {"accuracy", "example_f1", "macro_f1", "micro_f1"}
+        As many labels as make this as large as possible in training.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1]])
+    >>> ConstantLabels().fit(Y, Y).predict(np.zeros((1, 3))).toarray().tolist()
+    [[1, 1, 0]]
+    """
+
+    def __init__(self, measure: str = "example_f1") -> None:
+        self.measure = measure
+
+    def fit(self, X: Any, y: Any) -> ConstantLabels:
+        """Choose how many of the most frequent labels to predict."""
+        Y = sp.csr_array(y)
+        order = np.argsort(-np.asarray(Y.sum(axis=0)).ravel(), kind="stable")[:MOST_CONSTANT]
+        value = getattr(metrics, self.measure)
+        self.n_labels_ = Y.shape[1]
+        values = []
+        for size in range(1, len(order) + 1):
+            self.labels_ = np.sort(order[:size])
+            values.append(value(Y, self.predict(Y), zero_division=0.0))
+        self.labels_ = np.sort(order[: 1 + int(np.argmax(values))])
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return those labels for every row."""
+        n, k = X.shape[0], len(self.labels_)
+        return sp.csr_array(
+            (np.ones(n * k, np.int64), np.tile(self.labels_, n), np.arange(0, n * k + 1, k)),
+            shape=(n, self.n_labels_),
+        )
+
+
+Maker = Callable[..., Any]
+
+
+def _moments(cls: Any, seeded: bool = False) -> Maker:
+    def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
+        seed = {"random_state": random_state} if seeded else {}
+        return cls(decision=decision, **seed, **parameters)
+
+    return make
+
+
+def _rows(cls: Any, seeded: bool = False) -> Maker:
+    def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
+        seed = {"random_state": random_state} if seeded else {}
+        return cls(decision=decision, n_jobs=n_jobs, **seed, **parameters)
+
+    return make
+
+
+def _rival(name: str) -> Maker:
+    def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
+        return rival(name, decision, n_jobs=n_jobs, random_state=random_state, **parameters)
+
+    return make
+
+
+def _constant(decision: Any, random_state: int, n_jobs: int | None) -> Any:
+    return ConstantLabels(decision if decision in METRIC_RULES else "example_f1")
+
+
+def _grople(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
+    return GroPLE(decision=decision, random_state=random_state, **(SUITED | parameters))
+
+
+def _searched(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
+    scoring = {"scoring": decision} if decision in METRIC_RULES else {}
+    settings = SUITED | scoring | parameters
+    return GroPLECV(decision=decision, random_state=random_state, **settings)
+
+
+#: Name → (what a person calls it, how it is made).
+METHODS: dict[str, tuple[str, Maker]] = {
+    "grople": ("GroPLE", _grople),
+    "groplecv": ("GroPLECV", _searched),
+    "bsvm": ("BSVM", _rows(BSVM)),
+    "llsf": ("LLSF", _moments(LLSF)),
+    "plst": ("PLST", _moments(PLST)),
+    "cplst": ("CPLST", _moments(CPLST)),
+    "faie": ("FaIE", _moments(FaIE)),
+    "leml": ("LEML", _moments(LEML, seeded=True)),
+    "mlsf": ("MLSF", _rows(MLSF, seeded=True)),
+    "ridge": ("ridge", _moments(Ridge)),
+    "linearsvc": ("one-vs-rest LinearSVC", _rival("linear_svc")),
+    "logistic": ("one-vs-rest logistic", _rival("logistic")),
+    "extratrees": ("extra trees", _rival("extra_trees")),
+    "constant": ("most frequent labels", _constant),
+}
+#: Methods that learn from moments: they can be stored, and rows added and removed exactly.
+STORABLE = ("grople", "groplecv", "llsf", "plst", "cplst", "faie", "leml", "ridge")
+
+
+def method_names(text: str) -> list[str]:
+    """Return the methods in a list separated by commas, whatever their case.
+
+    Examples
+    --------
+    >>> method_names("GroPLE, linear_svc")
+    ['grople', 'linearsvc']
+    """
+    names = []
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        name = word.lower().replace("_", "").replace("-", "")
+        if name not in METHODS:
+            close = get_close_matches(name, METHODS, 1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise ValueError(f"there is no method {word!r}; {hint}There are {', '.join(METHODS)}")
+        if name not in names:
+            names.append(name)
+    if not names:
+        raise ValueError(f"no method named; there are {', '.join(METHODS)}")
+    return names
+
+
+def make_method(
+    name: str,
+    decision: str | float = "example_f1",
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    **parameters: Any,
+) -> Any:
+    """Return an estimator by name, not yet fitted.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`METHODS`.
+    decision : str or float
+        How scores become labels.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Labels learnt at a time by methods that learn them one by one.
+    **parameters
+        Parameters of the estimator to set otherwise.
+
+    Examples
+    --------
+    >>> make_method("plst", "micro_f1").decision
+    'micro_f1'
+    """
+    return METHODS[name][1](decision, random_state, n_jobs, **parameters)
