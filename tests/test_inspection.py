@@ -69,8 +69,9 @@ def test_labels_seen_together_are_the_most_correlated(seen, data):
     np.fill_diagonal(correlation, -np.inf)
     for i in range(seen.n_labels):
         np.testing.assert_allclose(
-            correlation[i, seen.together[i]], np.sort(correlation[i])[::-1][:5], atol=1e-12
+            np.sort(correlation[i, seen.together[i]]), np.sort(correlation[i])[-5:], atol=1e-12
         )
+        assert (np.diff(seen.together_shares[i]) <= 0).all()
         share = B[B[:, i] == 1][:, seen.together[i]].mean(axis=0)
         np.testing.assert_allclose(seen.together_shares[i], share)
 
@@ -215,7 +216,10 @@ def test_classes_labels_without_rows_and_odd_shapes(data):
     assert inspect_model(nothing).groups[0].n_dimensions == 0
 
 
-def test_wrong_names_are_refused(model):
+def test_wrong_names_are_refused(model, seen):
+    assert seen.number_of(seen.label_names[7]) == 7
+    with pytest.raises(ValueError, match=r"no label 'labex3'; did you mean 'label3'"):
+        seen.number_of("labex3")
     with pytest.raises(ValueError, match="3 feature names for a model of 25 features"):
         inspect_model(model, ["a", "b", "c"])
 

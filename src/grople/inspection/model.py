@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ class Inspection:
     nearest, nearest_cosines : ndarray of shape (L, T)
         Labels with the most alike effects.
     together, together_shares : ndarray of shape (L, T) or None
-        Labels most correlated with each, and the share of its rows that carry them.
+        Labels most correlated with each, by the share of its rows that carry them.
     quality : LabelQuality or None
         Out-of-fold quality of each label.
     reliability : tuple of Reliability
@@ -142,6 +143,15 @@ class Inspection:
         """The labels by group, the most frequent of a group first."""
         rest = np.flatnonzero(self.label_groups < 0)
         return np.concatenate([*(group.labels for group in self.groups), rest]).astype(np.intp)
+
+    def number_of(self, label: str) -> int:
+        """Return the number of a label, or say which names are close to the one given."""
+        try:
+            return self.label_names.index(label)
+        except ValueError:
+            close = difflib.get_close_matches(label, self.label_names, n=3, cutoff=0.4)
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ValueError(f"the model has no label {label!r}{hint}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -295,6 +305,9 @@ def _counts(model: Any) -> tuple[ScoreCounts | None, Decision | None, bool]:
     decision = model.decision_  # fitting it makes the counts
     counts: ScoreCounts | None = model._solution.counts
     rows = getattr(model, "_reservoir", None) is not None or not hasattr(model, "moments_")
+    # A model file may leave the rows out; what was counted from rows still shows in whole numbers.
+    if counts is not None and not rows:
+        rows = bool(np.all(counts.shared == np.rint(counts.shared)))
     return counts, decision, rows
 
 
@@ -380,8 +393,10 @@ def _together(labels: LabelMoments, n_top: int) -> tuple[Array, Array]:
         of_rows = np.divide(
             both, share[rows, None], out=np.zeros_like(both), where=share[rows, None] > 0
         )
-        numbers.append(found)
-        shares.append(np.take_along_axis(of_rows, found, axis=1))
+        values = np.take_along_axis(of_rows, found, axis=1)
+        order = strongest(values, values.shape[1])
+        numbers.append(np.take_along_axis(found, order, axis=1))
+        shares.append(np.take_along_axis(values, order, axis=1))
     return np.concatenate(numbers), np.concatenate(shares)
 
 

@@ -38,7 +38,7 @@
   }
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("thead th button");
+    const button = event.target.closest("table:not([data-own]) thead th button");
     if (button) sort(button.closest("table"), button.closest("th").cellIndex);
   });
 

@@ -214,9 +214,12 @@ class Table:
     def _numeric(self) -> list[bool]:
         cells = [[_as_cell(cell).value for cell in row] for row in self.rows]
         columns = zip(*cells, strict=True) if cells else [()] * len(self.columns)
+        # The first column holds the names of the rows, whatever they are.
         return [
-            any(map(_is_number, column)) and all(v is None or _is_number(v) for v in column)
-            for column in columns
+            i > 0
+            and any(map(_is_number, column))
+            and all(_is_missing(v) or _is_number(v) for v in column)
+            for i, column in enumerate(columns)
         ]
 
     # -- files -----------------------------------------------------------------------------
@@ -268,15 +271,17 @@ def _as_cell(cell: Any) -> Cell:
 
 def _is_number(value: Any) -> bool:
     return (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, bool)
-        and not math.isnan(float(value))
+        isinstance(value, numbers.Real) and not isinstance(value, bool) and not _is_missing(value)
     )
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, numbers.Real) and math.isnan(float(value)))
 
 
 def _plain(value: Any) -> str:
     """Return a value for a file: every digit, nothing where it is missing."""
-    if value is None or (isinstance(value, numbers.Real) and math.isnan(float(value))):
+    if _is_missing(value):
         return ""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grople.errors import require
 from grople.inspection import Inspection
 from grople.moments import LabelMoments
 from grople.plots.axes import ACCENT, FAINT, group_colours, inspected, make_axes, plain
@@ -152,6 +153,8 @@ def plot_row_sparsity(model: Any, *, ax: Any = None) -> Any:
         np.where(lengths > 0, lengths / largest, np.nan),
         cmap="viridis", aspect="auto", interpolation="nearest", vmin=0.0, vmax=1.0,
     )  # fmt: skip
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("group")
     ax.set_ylabel("latent dimension")
     ax.set_title("row lengths of V in each group (blank: exactly zero)")
@@ -205,7 +208,7 @@ def _drawn(seen: Inspection, by_group: bool) -> Array:
 
 
 def _matrix(ax: Any, values: Array, seen: Inspection, order: Array | None, top: float) -> Any:
-    ax.imshow(values, cmap="magma", vmin=0.0, vmax=top, interpolation="nearest")
+    ax.imshow(values, cmap=_colours(), vmin=0.0, vmax=top, interpolation="nearest")
     if order is not None:
         for edge in np.flatnonzero(np.diff(seen.label_groups[order])) + 0.5:
             ax.axhline(edge, color=FAINT, linewidth=0.4)
@@ -213,6 +216,16 @@ def _matrix(ax: Any, values: Array, seen: Inspection, order: Array | None, top: 
     ax.set_xticks([])
     ax.set_yticks([])
     return ax
+
+
+def _colours() -> Any:
+    """Return a scale from nothing (the page shows through, be it light or dark) to full colour."""
+    colors = require("matplotlib.colors", "report", "Drawing")
+    steps = np.linspace(0.0, 1.0, 256)
+    low, high = (np.array(colors.to_rgb(c)) for c in (ACCENT, "#d1662f"))
+    rgb = low + np.clip(2 * steps - 0.9, 0, 1)[:, None] * (high - low)
+    scale = colors.ListedColormap(np.column_stack([rgb, np.sqrt(steps)]))
+    return scale.with_extremes(bad=colors.to_rgba(FAINT, 0.35))
 
 
 def _moments(seen: Inspection) -> LabelMoments:

@@ -67,8 +67,8 @@ def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
     rows, precision = _quality(seen)
     ax = plain(make_axes(ax, (6.4, 4.2)))
     ax.scatter(rows, precision, s=14, color=ACCENT, alpha=0.6, linewidths=0)
-    if seen.n_rows:
-        line = np.geomspace(max(rows.min(initial=1.0), 1e-9), max(rows.max(initial=1.0), 1.0), 50)
+    if seen.n_rows and len(rows):
+        line = np.geomspace(rows.min(), rows.max(), 50)
         chance = np.minimum(line / seen.n_rows, 1.0)
         ax.plot(line, chance, color=FAINT, linewidth=0.8, linestyle=":")
     ax.set_xscale("log")
