@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import grople
-from grople.cli import compare, data, evaluate, export, fit, predict
+from grople.cli import compare, data, evaluate, export, fit, inspect, predict, study
 from grople.cli.console import make_console
 from grople.cli.demo import demo
 from grople.errors import MissingExtraError
@@ -33,8 +33,10 @@ app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.add_typer(data.app, name="data")
+app.add_typer(study.app, name="study")
 
 
 def _show_version(wanted: bool) -> None:

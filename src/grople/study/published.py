@@ -15,6 +15,7 @@ __all__ = [
     "METRICS",
     "PRINTED",
     "PublishedCell",
+    "measure_name",
     "ours",
     "paper_dataset",
     "published_ranks",
@@ -80,8 +81,8 @@ def published_table(name: str) -> Table:
     cells: dict[tuple[str, str, str], PublishedCell] = {}
     for row in csv.DictReader(text.splitlines()):
         key = row["dataset"], row["metric"], row["method"]
-        numbers = (float(row[column] or "nan") for column in ("mean", "std", "rank"))
-        cells[key] = PublishedCell(*numbers, remark=REMARKS.get(key, ""))
+        mean, std, rank = (float(row[column] or "nan") for column in ("mean", "std", "rank"))
+        cells[key] = PublishedCell(mean, std, rank, REMARKS.get(key, ""))
     return cells
 
 
@@ -125,6 +126,17 @@ def paper_dataset(name: str) -> str:
     ('genbase', 'rcv1subset1')
     """
     return name.removesuffix("-authors")
+
+
+def measure_name(metric: str) -> str:
+    """Return a measure as the paper writes it.
+
+    Examples
+    --------
+    >>> measure_name("example_f1"), measure_name("accuracy")
+    ('example-F1', 'accuracy')
+    """
+    return metric.replace("_f1", "-F1")
 
 
 def ours(method: str) -> str:

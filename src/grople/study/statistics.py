@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Friedman:
-    """Friedman's test: do all methods rank alike?
+    """Friedman's test, whether all methods rank alike.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def friedman(table: Any, *, ranks: bool | None = None, alpha: float = 0.05) -> F
     >>> test.average_ranks.tolist(), round(test.statistic, 3), round(test.critical, 3)
     ([1.0, 2.25, 2.75], 13.0, 5.143)
     """
-    found = rank_rows(table, ranks)
+    found = _at_least_two(rank_rows(table, ranks))
     n, k = found.shape
     average = found.mean(axis=0)
     chi_square = 12.0 * n / (k * (k + 1)) * (float(average @ average) - k * (k + 1) ** 2 / 4.0)
@@ -144,7 +144,7 @@ def nemenyi(table: Any, *, ranks: bool | None = None, alpha: float = 0.05) -> Ne
     >>> round(test.critical_difference, 3), round(test.q, 3)
     (1.657, 2.344)
     """
-    found = rank_rows(table, ranks)
+    found = _at_least_two(rank_rows(table, ranks))
     n, k = found.shape
     average = found.mean(axis=0)
     error = math.sqrt(k * (k + 1) / (6.0 * n))
@@ -169,7 +169,7 @@ def rank_rows(table: Any, ranks: bool | None = None) -> Array:
     [[1.0, 2.5, 2.5]]
     """
     values = np.asarray(table, dtype=np.float64)
-    if values.ndim != 2 or values.shape[0] < 2 - (ranks is None) or values.shape[1] < 2:
+    if values.ndim != 2 or values.shape[1] < 2 or not len(values):
         raise ValueError(
             f"expected a table of data sets × methods, at least two methods; got {values.shape}"
         )
@@ -181,7 +181,8 @@ def rank_rows(table: Any, ranks: bool | None = None) -> Array:
         )
     k = values.shape[1]
     if ranks is None:
-        ranks = bool(np.all((values >= 1.0) & (values <= k)))
+        within = (values >= 1.0) & (values <= k)
+        ranks = bool(within.all() and values.max() > 1.0)  # all 1.0 are perfect scores
     if not ranks:
         return np.asarray(rankdata(-values, axis=1))
     if np.any((values < 1.0) | (values > k)):
@@ -224,13 +225,18 @@ def cliques(average_ranks: Any, critical_difference: float) -> list[tuple[int, .
     found: list[tuple[int, ...]] = []
     reached = -1
     for first in range(len(order)):
-        last = int(
-            np.searchsorted(sorted_ranks, sorted_ranks[first] + critical_difference, "right")
-        )
+        reach = sorted_ranks[first] + critical_difference
+        last = int(np.searchsorted(sorted_ranks, reach, "right"))
         if last - 1 > max(reached, first):
             found.append(tuple(int(i) for i in order[first:last]))
         reached = max(reached, last - 1)
     return found
+
+
+def _at_least_two(ranks: Array) -> Array:
+    if len(ranks) < 2:
+        raise ValueError("a test over data sets needs at least two of them")
+    return ranks
 
 
 def _level(alpha: float) -> float:

@@ -169,7 +169,7 @@ class Store:
         """Return the settings of a batch that have no result yet."""
         keys = batch.keys()
         with self._guarded():
-            done = set()
+            done: set[str] = set()
             for start in range(0, len(keys), 500):
                 part = keys[start : start + 500]
                 marks = ",".join("?" * len(part))
@@ -194,12 +194,7 @@ class Store:
         )
         with self._guarded():
             found = self._connection.execute(query, given).fetchall()
-        return [
-            Row(
-                *head, json.loads(setting), seed, mark, json.loads(result), seconds, json.loads(env)
-            )
-            for *head, setting, seed, mark, result, seconds, env in found
-        ]
+        return [_row(*values) for values in found]
 
     def progress(self, since: float = 0.0) -> list[tuple[str, str, str, int, float]]:
         """Return task, data set, method, number and total seconds of the units finished since."""
@@ -322,6 +317,14 @@ class Store:
             raise StoreError(_explained(self.file, error)) from error
 
 
+def _row(
+    key: str, task: str, dataset: str, method: str, fold: int, setting: str, seed: int,
+    fingerprint: str, result: str, seconds: float, made: str,
+) -> Row:  # fmt: skip
+    values = json.loads(setting), seed, fingerprint, json.loads(result), seconds, json.loads(made)
+    return Row(key, task, dataset, method, fold, *values)
+
+
 def _explained(file: Path, error: sqlite3.Error) -> str:
     text = str(error)
     if "full" in text or "disk I/O" in text:
@@ -338,8 +341,8 @@ def _explained(file: Path, error: sqlite3.Error) -> str:
 
 def _damaged(file: Path, text: str) -> str:
     return (
-        f"{file}: not a readable store ({text}). It was not changed; `sqlite3 {file.name} .recover` "
-        "may save its rows, or choose another --store"
+        f"{file}: not a readable store ({text}). It was not changed; "
+        f"`sqlite3 {file.name} .recover` may save its rows, or choose another --store"
     )
 
 

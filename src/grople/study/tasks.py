@@ -72,23 +72,21 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Results:
 def approximation(batch: Batch, wanted: Sequence[Setting]) -> Results:
     """Decode the code of the training labels themselves, by sign."""
     fold = split(batch.dataset, batch.fold)
+    n = fold.B.shape[0]
     for setting in wanted:
-        if batch.method == "GroPLE":
-            _, fit = stages_one_and_two(fold.moments, setting, batch.seed)
-
-            def decode(rows: slice, fit: Any = fit) -> Any:
-                return (2.0 * (fold.B[rows] @ fit.W) - fit.W.sum(axis=0)) @ fit.V
-        else:
-            make = METHODS[batch.method].make
-            model = make(**setting, fit_intercept="penalised", decision="sign")
-            model.fit(fold.X, fold.B)
-
-            def decode(rows: slice, model: Any = model) -> Any:
-                return model.approximate(fold.X[rows], fold.B[rows])
-
-        n = fold.B.shape[0]
+        decode = _decoder(batch, fold, setting)
         blocks = (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
         yield setting, measures(fold.B, ((rows, decode(rows) > 0.0) for rows in blocks))
+
+
+def _decoder(batch: Batch, fold: Split, setting: Setting) -> Callable[[slice], Any]:
+    if batch.method == "GroPLE":
+        _, fit = stages_one_and_two(fold.moments, setting, batch.seed)
+        offset = fit.W.sum(axis=0)
+        return lambda rows: (2.0 * (fold.B[rows] @ fit.W) - offset) @ fit.V
+    make = METHODS[batch.method].make
+    model = make(**setting, fit_intercept="penalised", decision="sign").fit(fold.X, fold.B)
+    return lambda rows: model.approximate(fold.X[rows], fold.B[rows])
 
 
 def sparsity(batch: Batch, wanted: Sequence[Setting]) -> Results:

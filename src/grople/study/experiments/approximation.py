@@ -1,0 +1,140 @@
+"""How well the code of the labels gives them back, before any feature is seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grople.pages import Cell, Table
+from grople.study.experiments.base import Exhibit, Experiment, Finding, Options, plan_folds
+from grople.study.methods import FIXED, METHODS
+from grople.study.published import METRICS, measure_name, ours, paper_dataset, published_table
+from grople.study.reading import Average, averages, data_order
+from grople.study.statistics import rank_rows
+from grople.study.store import Store
+from grople.study.units import Batch, Setting
+
+__all__ = ["EXPERIMENT"]
+
+NAMES = ("GroPLE", "PLST", "CPLST", "FaIE")
+#: Where the paper's setting is not known.
+OTHERWISE: dict[str, Any] = {"n_components": 0.8, "ridge": 1e-4}
+#: A difference that fills its cell with colour.
+FULL_SHADE = 0.05
+
+
+def plan(options: Options) -> list[Batch]:
+    """Return one setting a data set and method: the paper's."""
+    return [
+        batch
+        for dataset in options.datasets
+        for name in NAMES
+        for batch in plan_folds(
+            "approximation", dataset, name, [setting_of(name, dataset)], options
+        )
+    ]
+
+
+def setting_of(name: str, dataset: str) -> Setting:
+    """Return the paper's setting, or the one taken where that is not known."""
+    if name == "GroPLE":
+        return FIXED
+    known = METHODS[name].known(dataset)
+    return known or OTHERWISE | ({"alpha": 1e3} if name == "FaIE" else {})
+
+
+def show(store: Store) -> Exhibit:
+    """Return a table for each measure and what became of claim 6."""
+    found = {(a.dataset, a.method): a for a in averages(store.rows(task="approximation"))}
+    if not found:
+        return Exhibit()
+    tables = [(metric, _table(found, metric)) for metric in METRICS]
+    return Exhibit(_notes(found), tables, (), _findings(found))
+
+
+def _table(found: dict[tuple[str, str], Average], metric: str) -> Table:
+    paper = published_table("approximation")
+    rows: list[list[Any]] = []
+    for dataset in data_order(dataset for dataset, _ in found):
+        row: list[Any] = [dataset]
+        here = [found[dataset, m].mean[metric] for m in NAMES if (dataset, m) in found]
+        for method in NAMES:
+            average = found.get((dataset, method))
+            printed = paper.get((paper_dataset(dataset), metric, ours(method)))
+            theirs = None if printed is None else printed.mean
+            if average is None:
+                row += [None, theirs, None]
+                continue
+            mean = average.mean[metric]
+            top = round(mean, 3) == round(max(here), 3)
+            text = f"{mean:.3f} ± {average.std[metric]:.3f}"
+            row += [Cell(mean, text, "bold" if top else ""), Cell(theirs, emphasis="muted")]
+            gap = None if theirs is None else mean - theirs
+            shade = None if gap is None else float(np.clip(gap / FULL_SHADE, -1, 1))
+            row.append(Cell(gap, None if gap is None else f"{gap:+.3f}", shade=shade))
+        rows.append(row)
+    columns = ["data"]
+    for method in NAMES:
+        columns += [method, f"{method}, paper", "±"]
+    return Table(
+        columns,
+        rows,
+        caption=f"{measure_name(metric)} of the training labels given back by sign",
+        note="“±” is ours minus the paper's. Settings: the paper's where known, else d = .8L.",
+    )
+
+
+def _ranks(found: dict[tuple[str, str], Average], metric: str) -> dict[str, float]:
+    datasets = data_order(d for d, _ in found if all((d, m) in found for m in NAMES))
+    means = [[round(found[d, m].mean[metric], 3) for m in NAMES] for d in datasets]
+    if not means:
+        return {}
+    return dict(zip(NAMES, rank_rows(means, ranks=False).mean(axis=0).tolist(), strict=True))
+
+
+def _notes(found: dict[tuple[str, str], Average]) -> list[str]:
+    paper = published_table("approximation")
+    gaps = [
+        abs(average.mean[metric] - printed.mean)
+        for (dataset, method), average in found.items()
+        for metric in METRICS
+        if (printed := paper.get((paper_dataset(dataset), metric, ours(method)))) is not None
+    ]
+    if not gaps:
+        return []
+    close = sum(gap <= 0.01 for gap in gaps)
+    return [
+        f"{close} of {len(gaps)} cells are within .01 of the paper's; the largest difference is "
+        f"{max(gaps):.3f}."
+    ]
+
+
+def _findings(found: dict[tuple[str, str], Average]) -> list[Finding]:
+    told, first = [], 0
+    for metric in METRICS:
+        ranks = _ranks(found, metric)
+        if not ranks:
+            return [Finding(6, "open", "not every method was run on any data set.")]
+        first += min(ranks, key=lambda m: ranks[m]) == "GroPLE"
+        order = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda p: p[1]))
+        told.append(f"{measure_name(metric)}: {order}")
+    verdict = "confirmed" if first == len(METRICS) else "partly" if first else "refuted"
+    n = len({dataset for dataset, _ in found})
+    return [
+        Finding(
+            6,
+            verdict,
+            f"average ranks of the approximation over {n} data sets: {'; '.join(told)} (the paper: "
+            "GroPLE 1.73 on every measure, then PLST, CPLST, FAiE).",
+        )
+    ]
+
+
+EXPERIMENT = Experiment(
+    "approximation",
+    "Approximation",
+    "How well does the embedding give the training labels back?",
+    plan,
+    show,
+)

@@ -1,0 +1,104 @@
+"""Results as tables of numbers: folds averaged, settings chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grople.study.published import METRICS, paper_dataset
+from grople.study.store import Row
+from grople.study.units import Setting, canonical
+
+__all__ = ["Average", "averages", "best", "data_order", "matching"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """Mean and population standard deviation of the measures of one setting over its folds."""
+
+    dataset: str
+    method: str
+    setting: dict[str, Any]
+    mean: Mapping[str, float]
+    std: Mapping[str, float]
+    folds: int
+    seconds: float
+
+    @property
+    def total(self) -> float:
+        """The sum of the measures: what one setting for all of them is chosen by."""
+        return sum(self.mean.values())
+
+
+def averages(rows: Iterable[Row], metrics: Sequence[str] = METRICS) -> list[Average]:
+    """Average over folds. Settings that lack a fold which others of their method have are left out.
+
+    Examples
+    --------
+    >>> from grople.study.store import Row
+    >>> rows = [
+    ...     Row("", "t", "d", "m", fold, {}, 0, "", {"accuracy": value}, 1.0, {})
+    ...     for fold, value in enumerate([0.5, 0.7])
+    ... ]
+    >>> averages(rows, ["accuracy"])[0].mean
+    {'accuracy': 0.6}
+    """
+    groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        place = groups.setdefault((row.dataset, row.method), {})
+        place.setdefault(canonical(row.setting), []).append(row)
+    found = []
+    for (dataset, method), settings in groups.items():
+        most = max(len({row.fold for row in part}) for part in settings.values())
+        for part in settings.values():
+            if len({row.fold for row in part}) < most:
+                continue
+            values = np.array([[row.result[m] for m in metrics] for row in part])
+            mean = dict(zip(metrics, values.mean(axis=0).round(12).tolist(), strict=True))
+            std = dict(zip(metrics, values.std(axis=0).tolist(), strict=True))
+            seconds = float(np.mean([row.seconds for row in part]))
+            found.append(Average(dataset, method, part[0].setting, mean, std, most, seconds))
+    return found
+
+
+def best(found: Iterable[Average], metric: str) -> Average | None:
+    """Return the average with the largest mean of a measure, the first of equals; None of none."""
+    return max(found, key=lambda average: average.mean[metric], default=None)
+
+
+def matching(rows: Iterable[Row], setting: Setting) -> list[Row]:
+    """Return the rows whose setting has these values among its own."""
+    return [row for row in rows if all(row.setting.get(name) == v for name, v in setting.items())]
+
+
+def data_order(names: Iterable[str]) -> list[str]:
+    """Return data sets in the paper's order, others behind them."""
+    known = (
+        "genbase", "medical", "CAL500", "corel5k", "rcv1subset1", "rcv1subset2", "rcv1subset3",
+        "bibtex", "corel16k001", "delicious", "mediamill", "bookmarks",
+    )  # fmt: skip
+
+    def place(name: str) -> tuple[int, str]:
+        short = paper_dataset(name)
+        return (known.index(short) if short in known else len(known), name)
+
+    return sorted(set(names), key=place)
+
+
+def table_of(
+    found: Iterable[Average], rows: Sequence[str], columns: Sequence[str], metric: str,
+    row: Callable[[Average], str], column: Callable[[Average], str],
+) -> Array:  # fmt: skip
+    """Return a table of the largest means, NaN where there is none."""
+    values = np.full((len(rows), len(columns)), np.nan)
+    for average in found:
+        if row(average) in rows and column(average) in columns:
+            i, j = rows.index(row(average)), columns.index(column(average))
+            values[i, j] = np.fmax(values[i, j], average.mean[metric])
+    return values

@@ -1,0 +1,87 @@
+"""From names to a plan: which data sets are here, what a quick run leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grople.datasets import find, locate
+from grople.errors import DataError
+from grople.study.experiments import Experiment, Options
+from grople.study.splits import FOLDS
+from grople.study.units import Batch, batches
+
+__all__ = ["QUICK_DATASETS", "STUDY_DATASETS", "make_plan", "present"]
+
+#: The paper's data sets that can be had.
+STUDY_DATASETS = (
+    "genbase-authors", "medical", "CAL500", "corel5k", "rcv1subset1", "rcv1subset2",
+    "rcv1subset3", "bibtex", "corel16k001", "delicious",
+)  # fmt: skip
+#: Of a quick run: small ones of three kinds.
+QUICK_DATASETS = ("genbase-authors", "medical", "CAL500")
+EMBEDDED = "debtags-mini"
+
+
+def present(wanted: Sequence[str] = (), *, quick: bool = False) -> tuple[list[str], list[str]]:
+    """Return the data sets to run on and those that are not on this machine.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        Names or files; named ones must be there. By default the paper's, or for a quick run a
+        few small ones; the embedded one if none of these is here.
+    quick : bool
+        Whether a few small ones will do.
+
+    Examples
+    --------
+    >>> present(["debtags-mini"])
+    (['debtags-mini'], [])
+    """
+    if wanted:
+        for name in wanted:
+            if not Path(name).is_file() and locate(name) is None:
+                raise DataError(
+                    f"{find(name).name} is not on this machine: set GROPLE_DATA to the folder that "
+                    f"holds it, or run `grople data fetch {find(name).name}`"
+                )
+        return [name if Path(name).is_file() else find(name).name for name in wanted], []
+    names = QUICK_DATASETS if quick else STUDY_DATASETS
+    found = [name for name in names if locate(name) is not None]
+    missing = [name for name in names if name not in found]
+    return found or [EMBEDDED], missing
+
+
+def make_plan(
+    experiments: Sequence[Experiment],
+    datasets: Sequence[str],
+    *,
+    methods: Sequence[str] = (),
+    protocols: Sequence[str] = ("published", "nested"),
+    quick: bool = False,
+    budget: float = 600.0,
+    seed: int = 0,
+) -> list[Batch]:
+    """Return the units of experiments, each once.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        What to run.
+    datasets, methods, protocols, quick, budget, seed
+        See :class:`~grople.study.experiments.Options`. A quick run takes two folds.
+    """
+    unknown = set(protocols) - {"published", "nested"}
+    if unknown:
+        raise ValueError(f"the protocols are published and nested; got {', '.join(unknown)}")
+    options = Options(
+        tuple(datasets),
+        tuple(methods),
+        tuple(protocols),
+        tuple(range(2 if quick else FOLDS)),
+        quick,
+        min(budget, 20.0) if quick else budget,
+        seed,
+    )
+    return batches([experiment.plan(options) for experiment in experiments])
