@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from grople.cli.console import bar_character
-from grople.datasets.summary import Summary
+
+if TYPE_CHECKING:
+    from grople.datasets.summary import Summary
 
 __all__ = ["show_card"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,7 +18,8 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from grople.datasets.download import Progress as Callback
+if TYPE_CHECKING:
+    from grople.datasets.download import Progress as Callback
 
 __all__ = ["bar_character", "download_progress", "make_console", "print_json", "progress"]
 

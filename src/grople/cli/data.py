@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from grople.cli.card import show_card
 from grople.cli.console import download_progress, make_console, print_json
-from grople.datasets import Bundle, catalogue, describe, read, write
-from grople.datasets.reading import READERS, WRITERS, detect
+from grople.cli.options import Json, one_of
+
+if TYPE_CHECKING:
+    from grople.datasets import Bundle
+    from grople.datasets.catalogue import Entry
 
 __all__ = ["app", "open_data"]
 
@@ -23,9 +24,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+# What grople.datasets.reading knows, which is not imported until a command needs it.
+READERS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl")
+WRITERS = ("npz", "extreme", "arff")
 FIGURES = ("instances", "features", "labels", "cardinality")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Labels = Annotated[
     str | None,
     typer.Option(
@@ -37,21 +40,12 @@ Labels = Annotated[
 ]
 
 
-def _one_of(formats: Iterable[str]) -> Callable[[str | None], str | None]:
-    def check(format: str | None) -> str | None:
-        if format is not None and format not in formats:
-            raise typer.BadParameter(f"{format!r} is not one of {', '.join(formats)}")
-        return format
-
-    return check
-
-
 SourceFormat = Annotated[
     str | None,
     typer.Option(
         "--from",
         metavar="FORMAT",
-        callback=_one_of(READERS),
+        callback=one_of(READERS),
         help=f"Format of the input, if not clear: {', '.join(READERS)}.",
     ),
 ]
@@ -60,7 +54,7 @@ TargetFormat = Annotated[
     typer.Option(
         "--to",
         metavar="FORMAT",
-        callback=_one_of(WRITERS),
+        callback=one_of(WRITERS),
         help=f"Format of the output, if not clear: {', '.join(WRITERS)}.",
     ),
 ]
@@ -68,32 +62,22 @@ TargetFormat = Annotated[
 
 def open_data(name_or_file: str, *, format: str | None = None, labels: str | None = None) -> Bundle:
     """Return the bundle of a file or of a data set of the catalogue."""
-    if format or labels or _means_a_file(name_or_file):
+    from grople.datasets import catalogue, read
+    from grople.datasets.reading import detect
+    from grople.tagging.reading import is_a_file, which_labels
+
+    if format or labels or is_a_file(name_or_file):
         format = format or detect(name_or_file)
-        return read(name_or_file, format=format, labels=_which_labels(labels, format))
+        return read(name_or_file, format=format, labels=which_labels(labels, format))
     with download_progress() as progress:
         return catalogue.load(name_or_file, progress=progress)
-
-
-def _means_a_file(name: str) -> bool:
-    path = Path(name)
-    return os.path.isfile(path) or bool(path.suffix) or path.name != name
-
-
-def _which_labels(text: str | None, format: str) -> str | int | list[str] | None:
-    """Return ``--labels`` as the reader of that format wants it."""
-    if text is None:
-        return None
-    if "," in text:
-        return text.split(",")
-    if format != "arff" or os.path.isfile(text) or text.lower().endswith(".xml"):
-        return text
-    return int(text) if text.removeprefix("-").isdecimal() else [text]
 
 
 @app.command("list", epilog="Example: grople data list")
 def list_(json: Json = False) -> None:
     """List the data sets of the catalogue and where they are."""
+    from grople.datasets import catalogue
+
     entries = [catalogue.find(name) for name in catalogue.names()]
     places = [_place(entry) for entry in entries]
     if json:
@@ -136,6 +120,8 @@ def info(
     json: Json = False,
 ) -> None:
     """Show the data card of a data set: size, labels, defects."""
+    from grople.datasets import describe
+
     card = describe(open_data(data, format=source_format, labels=labels))
     if json:
         print_json(card.to_dict())
@@ -153,6 +139,8 @@ def fetch(
     The cache is $GROPLE_CACHE or the usual place for caches; the files come from their pinned
     addresses, or by name from $GROPLE_MIRROR, and must have the recorded content.
     """
+    from grople.datasets import catalogue
+
     entry = catalogue.find(name)
     with download_progress() as progress:
         location = catalogue.fetch(entry, progress=progress)
@@ -177,6 +165,8 @@ def convert(
     json: Json = False,
 ) -> None:
     """Convert a data set from one format into another."""
+    from grople.datasets import write
+
     bundle = open_data(source, format=source_format, labels=labels)
     written = write(bundle, target, format=target_format)
     files = [str(path) for path in written]
@@ -189,7 +179,9 @@ def convert(
         print(path)
 
 
-def _place(entry: catalogue.Entry) -> str:
+def _place(entry: Entry) -> str:
+    from grople.datasets import catalogue
+
     location = catalogue.locate(entry)
     if location is not None:
         return location.place

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from grople.cli.card import show_card
 from grople.cli.console import make_console, print_json
-from grople.datasets import describe, load
 
 if TYPE_CHECKING:
     from grople.showcase import Showcase
@@ -25,7 +24,8 @@ def demo(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Go through the embedded data set, tags of Debian packages, from start to finish."""
-    from grople.showcase import showcase  # the card alone need not wait for this
+    from grople.datasets import describe, load
+    from grople.showcase import showcase
 
     bundle = load("debtags-mini")
     card = describe(bundle)
