@@ -388,6 +388,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             self._chosen("alpha"),
             self._chosen("beta"),
             float(gamma),
+            start=_start(reference, problem),
             tol=self.tol,
             max_iter=10 * self.max_iter,
         )
@@ -399,3 +400,10 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
                 stacklevel=2,
             )
         return mapping, float(gamma)
+
+
+def _start(reference: GroPLEModel | None, problem: MappingProblem) -> Array | None:
+    """Start a part of the rows from the map of all of them, which is near its own."""
+    if reference is None or reference.mapping.viewed.shape != problem.target.shape:
+        return None
+    return reference.mapping.viewed

@@ -66,10 +66,14 @@ class TwoSidedQuadratic:
 
     def sided(self, W: Array, GW: Array) -> Array:
         """Return HW from W and GW."""
-        image = GW + self.gamma * W
-        if self.alpha:
-            image += self.alpha * (W @ self.relation)
+        image = W @ self.right if self.alpha else self.gamma * W
+        image += GW
         return image
+
+    @cached_property
+    def right(self) -> Array:
+        """What multiplies W from the right: αR + γ."""
+        return self.alpha * self.relation + self.gamma * np.eye(len(self.relation))
 
     @cached_property
     def column_curvature(self) -> Array:
@@ -138,10 +142,10 @@ def block_proximal(
                 continue
             W[rows] += change
             if len(moved) < len(change):
-                columns = rows.start + moved
-                GW += quadratic.gram[:, columns] @ change[moved]
+                # Rows of a symmetric matrix lie together in memory, its columns do not.
+                GW += quadratic.gram[rows.start + moved].T @ change[moved]
             else:
-                GW += quadratic.gram[:, rows] @ change
+                GW += quadratic.gram[rows].T @ change
         fresh = False
         sweep += 1
 
