@@ -97,24 +97,29 @@ def _show_summary(seen: Inspection, console: Console) -> None:
     if seen.quality is not None and np.isfinite(seen.quality.average_precision).any():
         source = "out of fold" if seen.out_of_fold else "as the moments imply"
         console.print(
-            f"average precision {np.nanmean(seen.quality.average_precision):.3f}, "
+            f"average precision (AP) {np.nanmean(seen.quality.average_precision):.3f}, "
             f"AUC {np.nanmean(seen.quality.auc):.3f}: means over labels, {source}"
         )
     if seen.groups:
         console.print(f"\n{len(seen.groups)} groups of labels, most frequent labels first")
-        for group in seen.groups[:SHOWN_GROUPS]:
-            shown = ", ".join(seen.label_names[i] for i in group.labels[:SHOWN_LABELS])
-            more = len(group.labels) - SHOWN_LABELS
-            console.print(
-                Text.assemble(
-                    (f"{group.number:>4} ", "dim"), (f"{len(group.labels):>4} labels  ", "bold"),
-                    shown, (f", and {more} more" if more > 0 else "", "dim"),
-                )
-            )  # fmt: skip
+        console.print(_group_table(seen))
         if len(seen.groups) > SHOWN_GROUPS:
-            console.print(f"     and {len(seen.groups) - SHOWN_GROUPS} smaller groups", style="dim")
+            console.print(f"and {len(seen.groups) - SHOWN_GROUPS} smaller groups", style="dim")
     _show_labels(seen, console)
     console.print("\na page with all of it: grople inspect MODEL -o model.html", style="dim")
+
+
+def _group_table(seen: Inspection) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("group", justify="right", style="dim")
+    table.add_column("size", justify="right", style="bold")
+    table.add_column("labels", overflow="fold")
+    for group in seen.groups[:SHOWN_GROUPS]:
+        shown = ", ".join(seen.label_names[i] for i in group.labels[:SHOWN_LABELS])
+        more = len(group.labels) - SHOWN_LABELS
+        rest = (f", and {more} more" if more > 0 else "", "dim")
+        table.add_row(str(group.number), str(len(group.labels)), Text.assemble(shown, rest))
+    return table
 
 
 def _show_labels(seen: Inspection, console: Console) -> None:
@@ -137,9 +142,9 @@ def _show_labels(seen: Inspection, console: Console) -> None:
 
 def _label_table(seen: Inspection, numbers: np.ndarray) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("label", overflow="fold")
-    table.add_column("rows", justify="right")
-    table.add_column("avg. precision", justify="right")
+    table.add_column("label", overflow="ellipsis", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    table.add_column("AP", justify="right", no_wrap=True)
     table.add_column("features that speak for it", overflow="ellipsis", no_wrap=True)
     for i in numbers:
         quality = "–" if seen.quality is None else f"{seen.quality.average_precision[i]:.3f}"
@@ -149,7 +154,7 @@ def _label_table(seen: Inspection, numbers: np.ndarray) -> Table:
             if effect > 0
         ]
         rows = 0 if seen.frequencies is None else seen.frequencies[i]
-        table.add_row(seen.label_names[i], f"{rows:,.0f}", quality, ", ".join(speak))
+        table.add_row(seen.label_names[i], f"{rows:,.0f}", quality, ", ".join(speak[:SHOWN_LABELS]))
     return table
 
 
