@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grople.base import LabelClassifier
 from grople.baselines.chains import ChainScores
 from grople.datasets._atomic import written
 from grople.decision import Decision
@@ -77,7 +78,8 @@ def export_onnx(
     >>> bool(abs(chances - model.predict_proba(data.X)).max() < 1e-5)
     True
     """
-    require("onnx", "onnx", "exporting a model")
+    if not isinstance(model, LabelClassifier):
+        raise ModelFileError(f"a {type(model).__name__} is no model of grople")
     graph = _Graph()
     rows = graph.add("Cast", "X", to=graph.DOUBLE)
     if isinstance(features, PlainFeatures) and features.unit_rows:
@@ -134,8 +136,7 @@ def _probabilities(graph: _Graph, scores: str, model: Any) -> tuple[str, int]:
         knots = decision.curve_scores, decision.curve_probabilities
         return _curve(graph, scores, *knots), targets.n_columns
     if len(targets.classes) == 1:
-        nothing = graph.add("Mul", scores, graph.constant(np.array(0.0)))
-        return graph.add("Add", nothing, graph.constant(np.array(1.0))), 1
+        return graph.filled(scores, np.array([1.0])), 1
     steep = graph.add("Mul", scores, graph.constant(np.array(model._class_steepness())))
     if targets.kind == "multiclass":
         return graph.add("Softmax", steep, axis=1), targets.n_columns
@@ -151,7 +152,7 @@ def _curve(graph: _Graph, scores: str, at: Array, values: Array) -> str:
     halvings = (len(at) - 1).bit_length()
     # Knots that no score reaches fill up the last half.
     knots = graph.constant(np.append(at, np.full((1 << halvings) - len(at), np.inf)))
-    place = graph.add("Cast", graph.add("Mul", scores, graph.constant(np.array(0.0))), to=graph.INT)
+    place = graph.filled(scores, np.array([0]))
     for step in (1 << power for power in reversed(range(halvings))):
         further = graph.add("Add", place, graph.constant(np.array(step)))
         passed = graph.add("GreaterOrEqual", inside, graph.add("Gather", knots, further))
@@ -197,7 +198,6 @@ class _Graph:
         self._onnx = require("onnx", "onnx", "exporting a model")
         self._numpy = require("onnx.numpy_helper", "onnx", "exporting a model")
         self.DOUBLE = self._onnx.TensorProto.DOUBLE
-        self.INT = self._onnx.TensorProto.INT64
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._outputs: list[Any] = []
@@ -217,6 +217,11 @@ class _Graph:
         make = self._onnx.helper.make_node
         self._nodes.append(make(operator, list(inputs), [name], **attributes))
         return name
+
+    def filled(self, like: str, value: Array) -> str:
+        """Return one value in every place of an array of the same shape."""
+        shape = self.add("Shape", like)
+        return self.add("ConstantOfShape", shape, value=self._numpy.from_array(value))
 
     def output(self, name: str, value: str, shape: list[int | None]) -> None:
         helper, single = self._onnx.helper, self._onnx.TensorProto.FLOAT

@@ -1,0 +1,76 @@
+"""Files of every version of the format so far open, and predict what they predicted then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from grople.modelfile import read_model
+from grople.modelfile.files import FORMAT_VERSION
+
+FOLDER = Path(__file__).resolve().parents[1] / "data"
+FILES = sorted(FOLDER.glob("model-v*.grople"))
+KINDS = {"chains", "classes", "grople", "text"}
+#: Matrix products on another processor round otherwise; predictions far from a tie do not care.
+ROUNDING = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
+def test_every_version_has_its_files() -> None:
+    versions = {path.name.split("-")[1] for path in FILES}
+    assert versions == {f"v{version}" for version in range(1, FORMAT_VERSION + 1)}
+    for version in versions:
+        kinds = {path.stem.split("-")[2] for path in FILES if f"-{version}-" in path.name}
+        assert kinds == KINDS
+    assert all(path.stat().st_size < 50_000 for path in FILES)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("moments", [True, False])
+def test_it_predicts_what_it_predicted(path: Path, moments: bool) -> None:
+    saved = read_model(path, moments=moments)
+    model = saved.model
+    with np.load(path.with_suffix(".npz")) as expected:
+        X = expected["X"]
+        np.testing.assert_allclose(model.decision_function(X), expected["scores"], **ROUNDING)
+        chances = model.predict_proba(X)
+        np.testing.assert_allclose(chances, expected["probabilities"], **ROUNDING)
+        if "classes" in expected:
+            assert model.predict(X).tolist() == expected["classes"].tolist()
+        for rule in ("accuracy", "example_f1", "macro_f1", "micro_f1", "sign"):
+            if rule in expected:
+                model.set_params(decision=rule)
+                np.testing.assert_array_equal(dense(model.predict(X)), expected[rule])
+    assert saved.header["notes"] == f"golden: {path.stem.split('-')[2]}"
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.stem.endswith(("grople", "text"))], ids=lambda path: path.stem
+)
+def test_it_learns_on(path: Path) -> None:
+    model = read_model(path).model
+    with np.load(path.with_suffix(".npz")) as expected:
+        X, Y, scores = expected["X"], expected["Y"], expected["scores"]
+    more = sp.csr_array(X[60:]), Y[60:]
+    model.partial_fit(*more)
+    assert np.abs(model.decision_function(X) - scores).max() > 1e-3
+    model.forget(*more)
+    # Sums and differences leave rounding in the moments, which the ridge does not amplify much.
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-6, atol=1e-8)
+
+
+def test_features_of_texts_are_as_they_were() -> None:
+    for path in FILES:
+        if path.stem.endswith("text"):
+            features = read_model(path).features
+            with np.load(path.with_suffix(".npz")) as expected:
+                X = expected["X"]
+            texts = [" ".join(features.names[row != 0]) for row in X]
+            np.testing.assert_allclose(features.transform(texts).toarray(), X, **ROUNDING)

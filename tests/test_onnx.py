@@ -1,0 +1,194 @@
+"""What onnxruntime computes from an exported file, beside what the model computes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+
+from grople import GroPLE, ModelFileError
+from grople.baselines import Ridge
+from grople.datasets import load, make_grouped_multilabel
+from grople.decision import Decision
+from grople.features import Features
+from grople.meta import MultilabelDecisionClassifier
+from grople.onnx import _curve, _Graph, export_onnx
+from tests.contracts.estimators import all_estimators, name_of
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+DATA = make_grouped_multilabel(90, 20, 7, n_groups=3, random_state=1)
+# The graph takes 32-bit rows: both sides get the same.
+X, Y = DATA.X.toarray().astype(np.float32), DATA.Y.toarray()
+#: The graph computes in 64 bits; what is left is the rounding of its outputs to 32.
+ROUNDED = {"rtol": 1e-6, "atol": 1e-6}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def session(path: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def outputs(path: Path, rows: Any) -> dict[str, Any]:
+    opened = session(path)
+    names = [output.name for output in opened.get_outputs()]
+    return dict(zip(names, opened.run(None, {"X": rows}), strict=True))
+
+
+def assert_agrees(path: Path, model: Any, rows: Any, **tolerance: Any) -> None:
+    found = outputs(path, rows)
+    expected = {
+        "scores": model.decision_function(rows),
+        "probabilities": model.predict_proba(rows),
+    }
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        assert found[name].dtype == np.float32
+        assert found[name].shape == values.shape
+        np.testing.assert_allclose(found[name], values, **(tolerance or ROUNDED))
+
+
+@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+def test_every_estimator(tmp_path: Path, estimator: Any) -> None:
+    model = clone(estimator).fit(X, Y)
+    path = tmp_path / "m.onnx"
+    export_onnx(model, path)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    for rows in (X, X[:1], 100 * X):
+        assert_agrees(path, model, rows)
+    assert outputs(path, X[:0])["probabilities"].shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(["no", "yes"])[Y[:, 0]],
+        np.array([3, 5, 9])[Y[:, 0] + Y[:, 1]],
+        np.full(len(Y), "only"),
+        Y[:, :1],
+    ],
+    ids=["two classes", "three classes", "one class", "one label"],
+)
+def test_every_kind_of_target(tmp_path: Path, y: Any) -> None:
+    model = GroPLE(5, random_state=0).fit(X, y)
+    export_onnx(model, tmp_path / "m.onnx")
+    assert_agrees(tmp_path / "m.onnx", model, X)
+
+
+@pytest.mark.parametrize("rule", ["accuracy", "macro_f1", "sign", 0.3])
+def test_the_embedded_data(tmp_path: Path, rule: Any, embedded: Any) -> None:
+    model, rows = embedded
+    model.set_params(decision=rule)
+    export_onnx(model, tmp_path / "m.onnx")
+    assert_agrees(tmp_path / "m.onnx", model, rows, rtol=0, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def embedded() -> tuple[Any, Any]:
+    data = load("debtags-mini")
+    rows = data.X.astype(np.float32)
+    model = GroPLE(40, gamma=1.0, random_state=0).fit(rows[:1500], data.Y[:1500])
+    return model, rows[3000:].toarray()
+
+
+def test_scores_alone_and_what_the_file_says(tmp_path: Path) -> None:
+    rows = normalize(np.abs(X))
+    texts = [" ".join(f"word{i}" for i in np.flatnonzero(row)) for row in rows]
+    features, rows = Features.fit_text(texts, min_df=1)
+    model = Ridge(1.0).fit(rows, Y)
+    export_onnx(model, tmp_path / "m.onnx", features=features, probabilities=False)
+    opened = session(tmp_path / "m.onnx")
+    assert [output.name for output in opened.get_outputs()] == ["scores"]
+    assert [(i.name, i.shape[1]) for i in opened.get_inputs()] == [("X", len(features.names))]
+    told = {k: json.loads(v) for k, v in opened.get_modelmeta().custom_metadata_map.items()}
+    assert told["feature_names"] == features.names.tolist()
+    assert told["label_names"] == [str(i) for i in range(7)]
+    assert (told["class"], told["kind"]) == ("Ridge", "multilabel")
+
+
+def test_rows_of_unit_length_are_made_in_the_graph(tmp_path: Path) -> None:
+    features = Features.plain([f"f{i}" for i in range(20)], unit_rows=True)
+    raw = X.copy()
+    raw[3] = 0.0
+    rows = features.transform(raw.astype(np.float64))
+    model = Ridge(1.0).fit(rows, Y)
+    export_onnx(model, tmp_path / "m.onnx", features=features)
+    found = outputs(tmp_path / "m.onnx", raw)
+    np.testing.assert_allclose(found["scores"], model.decision_function(rows), **ROUNDED)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), **ROUNDED)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    steps=st.lists(st.floats(1e-3, 3), max_size=40),
+    start=st.floats(-5, 5),
+    seed=st.integers(0, 99),
+)
+def test_any_curve(steps: list[float], start: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at = start + np.concatenate([[0.0], np.cumsum(steps)])
+    values = np.sort(rng.random(len(at)))
+    scores = np.concatenate([rng.normal(0, 10, 40), at, at - 1e-6, at + 1e-6, [1e30, -1e30]])
+    scores = scores.astype(np.float32)[:, None]
+    graph = _Graph()
+    graph.output("p", _curve(graph, graph.add("Cast", "X", to=graph.DOUBLE), at, values), [None, 1])
+    opened = onnxruntime.InferenceSession(graph.model(1, {}).SerializeToString())
+    (found,) = opened.run(None, {"X": scores})
+    expected = np.interp(scores.astype(np.float64), at, values)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_a_decision_that_sees_more_than_scores_is_named(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Further(Decision):
+        decoder: Any = None
+
+    model = Ridge(1.0).fit(X, Y)
+    plain = model.decision_
+    known = (plain.rule, plain.curve_scores, plain.curve_probabilities, plain.thresholds)
+    further = Further(*known, decoder="a tree")
+    model._solution.decisions[plain.rule] = further
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        export_onnx(model, tmp_path / "m.onnx")
+    assert [w for w in caught if "more than the score of a label (decoder)" in str(w.message)]
+    assert_agrees(tmp_path / "m.onnx", model, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model._solution.decisions[plain.rule] = replace(further, decoder=None)
+        export_onnx(model, tmp_path / "m.onnx")
+
+
+def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Ridge(1.0, decision="sign").fit(X, Y)
+    with pytest.raises(ModelFileError, match="cannot be written"):
+        export_onnx(model, tmp_path / "no such folder" / "m.onnx")
+    monkeypatch.setattr("grople.onnx.LARGEST", 100)
+    with pytest.raises(ModelFileError, match="too large"):
+        export_onnx(model, tmp_path / "m.onnx")
+    with pytest.raises(ModelFileError, match="no model of grople"):
+        export_onnx(LogisticRegression(), tmp_path / "m.onnx")
+    other = MultilabelDecisionClassifier(LogisticRegression(), decision="sign")
+    with pytest.raises(ModelFileError, match="linear"):
+        export_onnx(other.fit(X, sp.csr_array(Y)), tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
