@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from grople.baselines import PLST
 from grople.datasets import Bundle
 from grople.estimator import GroPLE
 from grople.folds import MultilabelStratifiedKFold
+from grople.inspection import Inspection, inspect_model
 
 __all__ = ["MEASURES", "Comparison", "Example", "LabelGroup", "Showcase", "showcase"]
 
@@ -59,10 +60,14 @@ class Showcase:
     comparison: tuple[Comparison, ...]
     groups: tuple[LabelGroup, ...]
     examples: tuple[Example, ...]
+    inspection: Inspection
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        return asdict(self)
+        """Return plain values, ready for JSON (of the inspection, the groups)."""
+        return {
+            name: [asdict(part) for part in getattr(self, name)]
+            for name in ("comparison", "groups", "examples")
+        }
 
 
 def showcase(
@@ -114,10 +119,12 @@ def showcase(
             )
         )
     # The last model of the loop is GroPLE's of the last fold: its test rows are unseen.
+    seen = inspect_model(model, bundle.feature_names)
     return Showcase(
         tuple(comparison),
         _groups(model, bundle),
         _examples(model, bundle, splits[-1][1], n_examples),
+        replace(seen, label_names=tuple(map(str, bundle.label_names))),
     )
 
 

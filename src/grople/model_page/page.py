@@ -17,7 +17,7 @@ from grople.pages import Cell, Page, Table
 from grople.pages.markup import escape
 from grople.plots.axes import group_colour
 
-__all__ = ["inspect_page"]
+__all__ = ["add_model", "inspect_page"]
 
 #: Groups with a portrait of their own, and labels named in it.
 SHOWN_GROUPS, SHOWN_MEMBERS = 60, 60
@@ -61,8 +61,14 @@ def inspect_page(
         f"A {seen.kind} model: {_subtitle(seen)}" if title else _subtitle(seen),
         f"grople {__version__}. This page is one file: it works offline and loads nothing.",
     )
-    page.style(_resource("model.css"))
     _overview(page, seen)
+    add_model(page, seen)
+    return page
+
+
+def add_model(page: Page, seen: Inspection) -> None:
+    """Add the sections that show a model to a page: map, groups, labels, structure, quality."""
+    page.style(_resource("model.css"))
     if seen.n_labels > 2:
         _map(page, seen)
     if seen.groups:
@@ -76,7 +82,6 @@ def inspect_page(
         _tail(page, seen)
     page.data("label-data", label_data(seen))
     page.script(_resource("model.js"))
-    return page
 
 
 def _subtitle(seen: Inspection) -> str:
