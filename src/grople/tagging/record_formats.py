@@ -157,7 +157,9 @@ def _extreme(source: Source, wanted: Wanted) -> Blocks:
         keep = min(rows.n_rows, n_rows - seen)
         if rows.counts[keep:].any() or rows.label_counts[keep:].any():
             raise DataError(
-                f"the header promises {n_rows:,} rows, there are more", file=source.path
+                f"the header promises {n_rows:,} rows, there are more",
+                file=source.path,
+                line=n_rows + 2,
             )
         seen += keep
         if keep:
