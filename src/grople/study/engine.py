@@ -271,9 +271,9 @@ def _progress(
     latest = store.latest()
     if latest is None or done == already:
         return Progress(done, total, None, "", "")
-    task, dataset, method, result = latest
-    best = result.get("example_f1")
-    shown = f"example-F1 {best:.3f}" if isinstance(best, float) else ""
+    task, dataset, method = latest
+    best = store.best(task, dataset, method, "example_f1")
+    shown = "" if best is None else f"best example-F1 so far {best:.3f}"
     return Progress(done, total, left, f"{task} {method} on {dataset}", shown)
 
 

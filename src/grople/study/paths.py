@@ -234,12 +234,20 @@ def grople_path(moments: Moments, settings: Sequence[Setting], seed: int) -> Fou
     """Yield the library's GroPLE for settings without sparsity (β = 0), which are exact."""
     active, constants = active_labels(moments)
     varying = moments if len(active) == moments.n_labels else moments.select_labels(active)
+    problems: dict[tuple[int, int], MappingProblem] = {}
     for shared, part in _grouped(settings, ("n_components", "n_groups")):
-        groups = fit_groups(varying.labels, "spectral", shared["n_groups"], seed)
-        embedding = fit_embedding(
-            varying.labels, groups, n_components=shared["n_components"], random_state=seed
-        )
-        problem = MappingProblem(varying, embedding)
+        shape = min(shared["n_components"], varying.n_labels), shared["n_groups"]
+        if shape not in problems:
+            groups = fit_groups(varying.labels, "spectral", shape[1], seed)
+            embedding = fit_embedding(
+                varying.labels, groups, n_components=shape[0], random_state=seed
+            )
+            problem = MappingProblem(varying, embedding)
+            for other in list(problems.values())[:1]:  # the features are decomposed once
+                vars(problem).update(gram_spectrum=other.gram_spectrum)
+            problems[shape] = problem
+        problem = problems[shape]
+        embedding = problem.embedding
         for setting in part:
             mapping = problem.solve(setting["alpha"], 0.0, setting["gamma"])
             scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)

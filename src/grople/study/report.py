@@ -102,7 +102,7 @@ def _summary(page: Page, exhibits: Mapping[str, Exhibit]) -> None:
             rows.append([number, claim, Cell("open", emphasis="muted"), advice])
         for finding in findings:
             verdict = Cell(finding.verdict, shade=VERDICTS[finding.verdict] or None)
-            rows.append([number, claim, verdict, _sentence(finding.sentence)])
+            rows.append([number, claim, verdict, finding.sentence])
     section.table(Table(["claim", "the paper", "verdict", "here"], rows, caption="Claims"))
     notes = [note for name in ("comparison", "approximation") for note in exhibits[name].notes]
     if notes:
@@ -118,7 +118,7 @@ def _summary_lines(exhibits: Mapping[str, Exhibit]) -> list[str]:
     for number, claim, _ in CLAIMS:
         lines.append(f"{number}. {claim}")
         findings = [f for e in exhibits.values() for f in e.findings if f.claim == number]
-        lines += [f"   {f.verdict}: {_sentence(f.sentence)}" for f in findings] or ["   not run"]
+        lines += [f"   {f.verdict}: {f.sentence}" for f in findings] or ["   not run"]
     for exhibit in exhibits.values():
         lines += [f"* {note}" for note in exhibit.notes]
     return lines
@@ -170,7 +170,7 @@ def _section(page: Page, name: str, exhibit: Exhibit) -> None:
     for note in exhibit.notes:
         section.text(note)
     for finding in exhibit.findings:
-        section.text(f"**Claim {finding.claim}, {finding.verdict}.** {_sentence(finding.sentence)}")
+        section.text(f"**Claim {finding.claim}, {finding.verdict}.** {finding.sentence}")
     for figure in exhibit.figures:
         id = f"figure-{_file_name(figure.name)}"
         section.figure(figure.draw(), id, figure.caption, figure.alt)
@@ -206,10 +206,6 @@ def _provenance(page: Page, store: Store, command: str) -> None:
     lines = [command] if command else []
     lines += ["grople study run all --store DIR", "grople study report --store DIR -o report.html"]
     section.text("\n".join(f"- `{line}`" for line in lines))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _file_name(name: str) -> str:

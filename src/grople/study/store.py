@@ -205,12 +205,22 @@ class Store:
         with self._guarded():
             return self._connection.execute(query, (since,)).fetchall()
 
-    def latest(self) -> tuple[str, str, str, dict[str, Any]] | None:
-        """Return task, data set, method and result of the unit that finished last."""
-        query = "SELECT task, dataset, method, result FROM units ORDER BY rowid DESC LIMIT 1"
+    def latest(self) -> tuple[str, str, str] | None:
+        """Return task, data set and method of the unit that finished last."""
+        query = "SELECT task, dataset, method FROM units ORDER BY rowid DESC LIMIT 1"
         with self._guarded():
-            found = self._connection.execute(query).fetchone()
-        return None if found is None else (*found[:3], json.loads(found[3]))
+            found: tuple[str, str, str] | None = self._connection.execute(query).fetchone()
+        return found
+
+    def best(self, task: str, dataset: str, method: str, metric: str) -> float | None:
+        """Return the largest value of a measure that a unit of this place has reached."""
+        query = (
+            f"SELECT max(json_extract(result, '$.{metric}')) FROM units "
+            "WHERE task = ? AND dataset = ? AND method = ?"
+        )
+        with self._guarded():
+            found = self._connection.execute(query, (task, dataset, method)).fetchone()
+        return None if found[0] is None else float(found[0])
 
     # -- claims ----------------------------------------------------------------------------
 

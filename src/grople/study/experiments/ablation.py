@@ -163,7 +163,7 @@ def _finding(name: str, helped: int, told: list[str], n: int) -> Finding:
     return Finding(
         8,
         verdict,
-        f"claimed: the term {claim} {name}. Average ranks with it and without over {n} data sets: "
+        f"Claimed: the term {claim} {name}. Average ranks with it and without over {n} data sets: "
         f"{', '.join(told)}.",
     )
 

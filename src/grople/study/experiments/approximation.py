@@ -115,7 +115,7 @@ def _findings(found: dict[tuple[str, str], Average]) -> list[Finding]:
     for metric in METRICS:
         ranks = _ranks(found, metric)
         if not ranks:
-            return [Finding(6, "open", "not every method was run on any data set.")]
+            return [Finding(6, "open", "Not every method was run on any data set.")]
         first += min(ranks, key=lambda m: ranks[m]) == "GroPLE"
         order = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda p: p[1]))
         told.append(f"{measure_name(metric)}: {order}")
@@ -125,7 +125,7 @@ def _findings(found: dict[tuple[str, str], Average]) -> list[Finding]:
         Finding(
             6,
             verdict,
-            f"average ranks of the approximation over {n} data sets: {'; '.join(told)} (the paper: "
+            f"Average ranks of the approximation over {n} data sets: {'; '.join(told)} (the paper: "
             "GroPLE 1.73 on every measure, then PLST, CPLST, FAiE).",
         )
     ]

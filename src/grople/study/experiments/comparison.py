@@ -291,14 +291,14 @@ def _findings(cells: dict[tuple[str, str], Average], protocol: str) -> list[Find
         told = "first" if leader == "GroPLE" else f"behind {leader} {mean[leader]:.2f}"
         parts.append(f"{measure_name(metric)} {mean['GroPLE']:.2f} ({told})")
     if not parts:
-        return [Finding(1, "open", f"{TITLES[protocol]}: too few data sets or methods to rank.")]
+        return [Finding(1, "open", f"{TITLES[protocol].capitalize()}: too few to rank.")]
     verdict = "confirmed" if first == len(METRICS) else "partly" if first else "refuted"
     printed = ", ".join(f"{PRINTED['average_rank'][metric]:.2f}" for metric in METRICS)
     return [
         Finding(
             1,
             verdict,
-            f"{TITLES[protocol]}, over {n} data sets GroPLE's average ranks are "
+            f"{TITLES[protocol].capitalize()}, over {n} data sets GroPLE's average ranks are "
             f"{', '.join(parts)}; the paper prints {printed} over eleven.",
         )
     ]

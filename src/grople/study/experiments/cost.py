@@ -80,7 +80,7 @@ def show(store: Store) -> Exhibit:
     finding = Finding(
         9,
         "refuted" if above else "confirmed",
-        f"as an upper bound: of {len(table)} exponents {len(above)} exceed the paper's leading "
+        f"As an upper bound: of {len(table)} exponents {len(above)} exceed the paper's leading "
         f"term by more than {SLACK:g}{': ' + ', '.join(above) if above else ''}. Once the moments "
         "are there the stages work without the rows: as N grows their exponents are "
         f"{', '.join(told)}, where the paper's terms are linear.",

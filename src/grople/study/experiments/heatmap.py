@@ -77,7 +77,7 @@ def show(store: Store) -> Exhibit:
                 Finding(
                     3,
                     verdict,
-                    f"{row.dataset}, λ2 = {weight:g}: {zero:.0%} of the rows of V^k are exactly "
+                    f"On {row.dataset} with λ2 = {weight:g}: {zero:.0%} of the rows of V^k are exactly "
                     f"zero over {live.shape[1]} live dimensions, and two groups share "
                     f"{alike:.0%} of the dimensions that either uses.",
                 )

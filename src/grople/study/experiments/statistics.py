@@ -54,7 +54,7 @@ def show(store: Store) -> Exhibit:
         if rows:
             tables.append((protocol, _table(rows, f"Our ranks, {comparison.TITLES[protocol]}")))
             verdict = "confirmed" if all("none" not in text for text in ahead) else "partly"
-            told = f"our ranks {comparison.TITLES[protocol]}, GroPLE is, {'; '.join(ahead)}."
+            told = f"By our ranks {comparison.TITLES[protocol]} GroPLE is, {'; '.join(ahead)}."
             findings.append(Finding(2, verdict, told))
     return Exhibit(notes, tables, figures, findings)
 
@@ -86,9 +86,7 @@ def _printed() -> tuple[Table, list[Figure], list[str]]:
                     f" {test.statistic:.3f}, not {PRINTED['statistic'][metric]:.3f}."
                 )
             elif corrected:
-                notes.append(
-                    f"With 3.5 F_F is {test.statistic:.3f}, within .01 of the printed one."
-                )
+                notes.append(f"With 3.5 F_F is {test.statistic:.3f}, {gap:+.3f} from the printed.")
         figures.append(
             _diagram(f"printed_{metric}", list(methods), pairs, metric, len(datasets), "printed ")
         )
@@ -109,7 +107,7 @@ def _printed_finding() -> Finding:
     return Finding(
         2,
         "confirmed" if fits else "refuted",
-        f"the printed F_F follow from the printed ranks once one misprinted rank is put right "
+        f"The printed F_F follow from the printed ranks once one misprinted rank is put right "
         f"(differences {told}); critical value 2.143 and CD 3.166 as printed.",
     )
 
