@@ -92,6 +92,16 @@ def test_groups_hold_every_label_once_most_frequent_first(seen, model, data):
         assert shares[0] == pytest.approx(rows.max() ** 2 / (rows**2).sum())
 
 
+def test_a_group_is_set_apart_by_what_speaks_for_its_labels_more_than_for_others(seen, model, data):
+    unit = effects(model, data)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    for group in seen.groups:
+        contrast = unit[group.labels].mean(axis=0) - unit.mean(axis=0)
+        best = np.argsort(-contrast)[: len(group.features)]
+        assert [name for name, _ in group.features] == [data.feature_names[j] for j in best]
+        np.testing.assert_allclose([e for _, e in group.features], contrast[best], rtol=1e-7)
+
+
 def test_the_features_of_a_dimension_point_towards_the_group(seen, model, data):
     X = np.asarray(data.X.toarray() if sp.issparse(data.X) else data.X)
     for group in seen.groups:

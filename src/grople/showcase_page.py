@@ -7,7 +7,7 @@ from typing import Any
 from grople import __version__
 from grople.datasets.summary import Summary
 from grople.model_page import add_model
-from grople.pages import Cell, Page, Section, Table
+from grople.pages import Block, Cell, Page, Table
 from grople.showcase import Example, Showcase
 
 __all__ = ["showcase_page"]
@@ -90,11 +90,12 @@ def _examples(page: Page, showcase: Showcase) -> None:
         "Rows it has not seen",
         "Predicted labels with their probabilities, whether they were right, and what was missed.",
     )
+    columns = section.columns()
     for example in showcase.examples:
-        _example(section, example)
+        _example(columns, example)
 
 
-def _example(section: Section, example: Example) -> None:
+def _example(block: Block, example: Example) -> None:
     predicted = {label for label, _ in example.predicted}
     rows: list[list[Any]] = [
         [
@@ -111,4 +112,4 @@ def _example(section: Section, example: Example) -> None:
         for label in example.true
         if label not in predicted
     ]
-    section.table(Table(["label", "probability", "verdict"], rows, caption=example.name))
+    block.table(Table(["label", "probability", "verdict"], rows, caption=example.name))

@@ -68,6 +68,7 @@ def full_page(words):
         section.text(word).heading(word).facts([(word, word, word)])
         section.table(Table([word, word], [[word, Cell(1.0, word, title=word)]], word, word, True))
         section.details(word).text(word)
+        section.columns().text(word).text(word)
     return page
 
 

@@ -57,6 +57,8 @@ class GroupPortrait:
         Its number, as in ``label_groups_``.
     labels : ndarray of int
         Its labels, the most frequent first.
+    features : tuple of (name, effect)
+        What speaks for its labels more than for labels at large.
     dimensions : tuple of Dimension
         Those it uses most.
     n_dimensions : int
@@ -65,6 +67,7 @@ class GroupPortrait:
 
     number: int
     labels: Array
+    features: Named
     dimensions: tuple[Dimension, ...]
     n_dimensions: int
 
@@ -180,6 +183,7 @@ class Inspection:
             {
                 "number": group.number,
                 "labels": [self.label_names[i] for i in group.labels],
+                "features": dict(group.features),
                 "n_dimensions": group.n_dimensions,
                 "dimensions": [
                     {"number": d.number, "share": d.share, "features": dict(d.features)}
@@ -353,7 +357,9 @@ def _groups(
         if lengths is not None:
             dimensions = _dimensions(lengths[:, k], labels, weights, names)
             used = int(np.count_nonzero(lengths[:, k]))
-        found.append(GroupPortrait(k, labels, dimensions, used))
+        top, effects = weights.distinctive_features(labels, SHOWN_FEATURES)
+        features = tuple((names[j], float(e)) for j, e in zip(top, effects, strict=True) if e > 0)
+        found.append(GroupPortrait(k, labels, features, dimensions, used))
     return tuple(sorted(found, key=lambda group: -len(group.labels)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ BLOCK = 1 << 22
 MOST_MAPPED = 2500
 #: Neighbours that the map tries to keep together.
 NEIGHBOURS = 15
+#: Steps of the map: later ones only widen the gaps.
+STEPS = 500
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,34 @@ class Weights:
             effects.append(np.take_along_axis(block, found, axis=1))
         return np.concatenate(numbers), np.concatenate(effects)
 
+    def distinctive_features(self, labels: Array, n: int) -> tuple[Array, Array]:
+        """Return the features that speak for some labels more than for labels at large.
+
+        Each label counts alike: its effects are taken relative to their length.
+        """
+        coefficients = np.full(self.n_labels, -1.0 / self.n_labels)
+        coefficients[labels] += 1.0 / len(labels)
+        coefficients *= self._inverse_lengths
+        effects = self.Z @ (coefficients if self.V is None else self.V @ coefficients)
+        top = strongest(effects[None], n)[0]
+        return top, effects[top]
+
     def directions(self) -> Array:
         """Return a unit vector for each label, shape (L, r); their products are cosines.
 
         They are those of the columns of effects, in as few coordinates as there are.
         """
-        # ZV = Q(RV): the columns of RV have the same lengths and angles.
-        points = self.Z.T if self.V is None else (np.linalg.qr(self.Z, mode="r") @ self.V).T
-        length = np.linalg.norm(points, axis=1, keepdims=True)
-        return np.divide(points, length, out=np.zeros_like(points), where=length > 0)
+        return self._points * self._inverse_lengths[:, None]
+
+    @cached_property
+    def _points(self) -> Array:
+        # ZV = Q(RV): the columns of RV have the same lengths and angles as those of ZV.
+        return self.Z.T if self.V is None else (np.linalg.qr(self.Z, mode="r") @ self.V).T
+
+    @cached_property
+    def _inverse_lengths(self) -> Array:
+        length = np.linalg.norm(self._points, axis=1)
+        return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
 
     def nearest_labels(self, n: int) -> tuple[Array, Array]:
         """Return for each label those with the most alike effects, and the cosines."""
@@ -85,7 +107,9 @@ class Weights:
             places = PCA(2, random_state=0).fit_transform(points)
         else:
             perplexity = min(NEIGHBOURS, (L - 1) / 3)
-            places = TSNE(init="pca", perplexity=perplexity, random_state=0).fit_transform(points)
+            places = TSNE(
+                init="pca", perplexity=perplexity, max_iter=STEPS, random_state=0
+            ).fit_transform(points)
         low = places.min(axis=0)
         extent = np.maximum(places.max(axis=0) - low, np.finfo(np.float32).tiny)
         return (places - low) / extent

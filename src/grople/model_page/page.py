@@ -136,8 +136,9 @@ def _groups(page: Page, seen: Inspection) -> None:
     section = page.section(
         "groups",
         "Groups",
-        "Labels that tend to occur on the same rows. Each group shares a few latent dimensions; "
-        "the features listed move a row towards (+) or away from (−) the group along them.",
+        "Labels that tend to occur on the same rows, and the features that speak for them more "
+        "than for labels at large. Unfold a group for the latent dimensions it leans on: the share "
+        "of its V^k, and what moves a row towards (+) or away from (−) the group along them.",
     )
     shown = seen.groups[:SHOWN_GROUPS]
     for group in shown:
@@ -164,6 +165,8 @@ def _group_html(seen: Inspection, group: GroupPortrait) -> str:
         + "</li>"
         for d in group.dimensions
     )
+    features = ", ".join(escape(name) for name, _ in group.features)
+    features = f'<p class="drive">set apart by {features}</p>' if features else ""
     total = 0 if seen.row_lengths is None else len(seen.row_lengths)
     used = f"uses {group.n_dimensions} of {total} dimensions, most of all" if total else ""
     portrait = (
@@ -179,7 +182,7 @@ def _group_html(seen: Inspection, group: GroupPortrait) -> str:
         f'<article class="group" style="--group:{group_colour(group.number)}">'
         f"<h3>Group {group.number} <small>{len(group.labels):,} {what}{quality}</small></h3>"
         f'<p class="chips">{" ".join(chips)}</p>'
-        f"{portrait}</article>"
+        f"{features}{portrait}</article>"
     )
 
 

@@ -81,6 +81,12 @@ class Block:
         self._parts.append(block)
         return block.text(text) if text else block
 
+    def columns(self) -> Block:
+        """Add a block whose contents stand side by side where there is room, and return it."""
+        block = _Columns(self._page)
+        self._parts.append(block)
+        return block
+
     def render(self) -> str:
         """Return the contents as HTML."""
         return "\n".join(p.render() if isinstance(p, Block) else p for p in self._parts)
@@ -95,6 +101,11 @@ class _Details(Block):
         state = " open" if self._open else ""
         summary = f"<summary>{inline(self._summary)}</summary>"
         return f"<details{state}>{summary}\n{super().render()}\n</details>"
+
+
+class _Columns(Block):
+    def render(self) -> str:
+        return f'<div class="columns">\n{super().render()}\n</div>'
 
 
 class Section(Block):
