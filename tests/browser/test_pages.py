@@ -108,3 +108,23 @@ def test_a_link_opens_what_it_points_into(browser, page_file):
     browser.run("location.hash = '#inner'")
     browser.complaints()
     assert browser.run("document.querySelector('#wide details').open") is True
+
+
+def test_on_paper_everything_is_unfolded_and_nothing_scrolls(browser, page_file):
+    browser.open(page_file, dark=True)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+        paper = browser.run("getComputedStyle(document.body).backgroundColor")
+        assert luminance(paper) == 1.0
+        browser.run("dispatchEvent(new Event('beforeprint'))")
+        assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
+        hidden = (
+            "[...document.querySelectorAll('.long')].some(e => e.scrollHeight > e.offsetHeight)"
+        )
+        assert browser.run(hidden) is False
+        browser.run("dispatchEvent(new Event('afterprint'))")
+        assert browser.run("document.querySelectorAll('details[open]').length") == 0
+        assert len(browser.call("Page.printToPDF")["data"]) > 10_000
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
