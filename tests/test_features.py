@@ -98,6 +98,7 @@ def test_words_never_seen_count_for_nothing() -> None:
     rows = features.transform(["zebra", "chess zebra"]).toarray()
     assert not rows[0].any()
     assert rows[1].sum() == 1.0
+    assert features.transform([]).shape == (0, len(features.names))
 
 
 def test_texts_without_words() -> None:

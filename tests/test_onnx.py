@@ -107,7 +107,7 @@ def test_the_embedded_data(tmp_path: Path, rule: Any, embedded: Any) -> None:
 def embedded() -> tuple[Any, Any]:
     data = load("debtags-mini")
     rows = data.X.astype(np.float32)
-    model = GroPLE(40, gamma=1.0, random_state=0).fit(rows[:1500], data.Y[:1500])
+    model = GroPLE(40, gamma=1.0, random_state=0).fit(rows[:600], data.Y[:600])
     return model, rows[3000:].toarray()
 
 

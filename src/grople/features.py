@@ -181,7 +181,7 @@ class TextFeatures(Features):
         if self.sublinear:
             X.data = 1.0 + np.log(X.data)
         X.data *= self.idf[X.indices]
-        return normalize(X, copy=False)
+        return _unit_rows(X, copy=False)
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class PlainFeatures(Features):
             raise DataError(
                 f"rows have {X.shape[-1]} features, but the model was fitted on {len(self.columns)}"
             )
-        return normalize(X) if self.unit_rows else X
+        return _unit_rows(X) if self.unit_rows else X
 
     def _places(self, names: Sequence[str]) -> NDArray[np.intp]:
         place = {name: i for i, name in enumerate(names)}
@@ -239,6 +239,10 @@ class PlainFeatures(Features):
             others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
             raise DataError(f"no column {missing[0]!r}{others}, which the model was fitted on")
         return np.array([place[name] for name in self.columns], dtype=np.intp)
+
+
+def _unit_rows(X: Any, *, copy: bool = True) -> Any:
+    return normalize(X, copy=copy) if X.shape[0] else X
 
 
 def _check_names(names: Array) -> None:

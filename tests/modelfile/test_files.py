@@ -324,6 +324,9 @@ def test_a_loaded_model_is_an_estimator_like_any_other(tmp_path: Path) -> None:
     for copy in (pickle.loads(pickle.dumps(loaded)), deepcopy(loaded)):
         assert_same_predictions(copy, model)
     assert_same_predictions(clone(loaded).fit(X, TARGETS["two classes"]), model)
+    half = Ridge(1.0).fit(X[:40], TARGETS["two classes"][:40])
+    for copy in (pickle.loads(pickle.dumps(loaded)), loaded):
+        assert_same_predictions(copy.fit(X[:40], TARGETS["two classes"][:40]), half)
     assert repr(loaded) == repr(model)
 
 

@@ -127,7 +127,7 @@ odd = st.one_of(
 )  # fmt: skip
 
 
-@settings(fuzz, max_examples=500)
+@settings(fuzz, max_examples=300)
 @given(data=st.data())
 def test_any_content_is_a_model_or_refused(
     files: dict[str, bytes], tmp_path: Path, data: st.DataObject
@@ -155,7 +155,7 @@ def test_any_content_is_a_model_or_refused(
         assert found.model.predict_proba(np.zeros((2, 6))).shape[0] == 2
 
 
-@settings(fuzz, max_examples=300)
+@settings(fuzz, max_examples=200)
 @given(data=st.data())
 def test_any_arrays_are_a_model_or_refused(
     files: dict[str, bytes], tmp_path: Path, data: st.DataObject

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from grople.baselines.chains import ChainScores
 from grople.decision import Decision, ScoreCounts, check_rule
 from grople.errors import ModelFileError
 from grople.linear import LinearScores
@@ -59,7 +58,8 @@ def _check_targets(targets: Any) -> None:
 
 
 def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
-    linear = scores.linear if isinstance(scores, ChainScores) else scores
+    # Chains have linear scores inside; the room of their class need not be opened to see that.
+    linear = getattr(scores, "linear", scores)
     if not isinstance(linear, LinearScores):
         raise ModelFileError("it holds no scores")
     size = linear.b.size if linear.V is not None else n_labels
@@ -78,7 +78,7 @@ def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
                 f"its scores do not fit: {name} is {values.dtype} of shape {values.shape}, "
                 f"expected float64 of shape {shape}"
             )
-    if isinstance(scores, ChainScores):
+    if linear is not scores:
         links, position = scores.links, scores.position
         places = position.shape == (n_labels,) and position.dtype.kind == "i"
         # Chains are followed place by place: one place too many would be followed as well.

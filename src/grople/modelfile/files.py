@@ -241,12 +241,19 @@ def _estimator_from_json(node: Any, decoder: Decoder, moments: bool) -> LabelCla
         raise ModelFileError("what it predicts is missing")
     model._set_targets(targets)
     model._solution = solution
-    if node["steepness"] is not None and isinstance(
-        getattr(model, "moments_", None), DetachedMoments
-    ):
-        model._class_steepness = partial(float, node["steepness"])
+    if node["steepness"] is not None and _is_detached(model):
+        model._class_steepness = partial(_stored_steepness, model, float(node["steepness"]))
     check_model(model, targets, solution)
     return model
+
+
+def _is_detached(model: Any) -> bool:
+    return isinstance(getattr(model, "moments_", None), DetachedMoments)
+
+
+def _stored_steepness(model: Any, steepness: float) -> float:
+    """Return the steepness from the file, unless the model has learnt again since."""
+    return steepness if _is_detached(model) else type(model)._class_steepness(model)
 
 
 def _solved(model: Any) -> Lazy:
@@ -324,9 +331,7 @@ def _header(
         "parameters": model.get_params(deep=False),
         "notes": notes,
         "kind": model._targets.kind,
-        "moments": None
-        if moments is None or isinstance(moments, DetachedMoments)
-        else moments.form,
+        "moments": None if moments is None or _is_detached(model) else moments.form,
         "features": None if features is None else type(features).__name__,
         "sizes": {
             "features": int(model.n_features_in_),
