@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,9 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from grople.cli.card import show_card
-from grople.cli.console import make_console, print_json
+from grople.cli.console import make_console, print_json, progress
+from grople.cli.options import Json, Quiet, check_target
+from grople.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from grople.datasets.summary import Summary
     from grople.showcase import Showcase
 
 __all__ = ["demo"]
@@ -21,26 +25,48 @@ SHOWN_LABELS = 6
 
 
 def demo(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The report to write.")
+    ] = Path("grople-demo.html"),
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
-    """Go through the embedded data set, tags of Debian packages, from start to finish."""
+    """Go through the embedded data set, tags of Debian packages, from start to finish.
+
+    Shows what is in the data, how good GroPLE is beside two yardsticks, which groups of labels it
+    found and what it says of packages it has not seen; writes all of it into one HTML page.
+    """
+    check_target(output)
     from grople.datasets import describe, load
     from grople.showcase import showcase
 
     bundle = load("debtags-mini")
     card = describe(bundle)
     console = make_console()
-    if not json:
+    if not (json or quiet):
         show_card(card, console)
-    notes = make_console(stderr=True)
-    with notes.status("starting") as status:
-        result = showcase(bundle, report=status.update)
+    with progress(quiet or json) as report:
+        result = showcase(bundle, report=lambda step: report(step, 0, 1))
+        report("report", 0, 1)
+        written, trouble = _write_report(result, card, output)
     if json:
-        print_json({"data": card.to_dict()} | result.to_dict())
-        return
-    _show_comparison(result, console)
-    _show_groups(result, console)
-    _show_examples(result, console)
+        print_json({"data": card.to_dict(), "report": written} | result.to_dict())
+    elif not quiet:
+        _show_comparison(result, console)
+        _show_groups(result, console)
+        _show_examples(result, console)
+        console.print(f"\nwrote {written}" if written else f"\n{trouble}", soft_wrap=True)
+
+
+def _write_report(result: Showcase, card: Summary, path: Path) -> tuple[str | None, str]:
+    """Write the page; return where it is, or why there is none."""
+    try:
+        from grople.showcase_page import showcase_page
+
+        showcase_page(result, card).write(path)
+    except MissingExtraError as missing:  # the rest of the demonstration needs no extra
+        return None, f"no report: {missing}"
+    return str(path.resolve()), ""
 
 
 def _show_comparison(result: Showcase, console: Console) -> None:
