@@ -260,6 +260,12 @@ def test_parameters_that_are_no_plain_values_give_way_to_their_defaults(tmp_path
     assert_same_predictions(loaded, model)
 
 
+def test_half_of_a_parameter_is_not_stored(tmp_path: Path) -> None:
+    model = GroPLE(5, random_state=0).fit(X, Y)
+    model.grouping = [np.arange(3) / 2, print]
+    assert reloaded(model, tmp_path).grouping == "spectral"
+
+
 def test_features_and_notes_travel_along(tmp_path: Path) -> None:
     texts = ["a fast web server", "a chess game", "web browser", "chess server", "fast game"]
     features, rows = Features.fit_text(texts, min_df=1, ngrams=(1, 2))

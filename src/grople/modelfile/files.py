@@ -277,7 +277,7 @@ def _parameters(model: Any, encoder: Encoder) -> dict[str, Any]:
     encoded = {}
     for name, value in model.get_params(deep=False).items():
         try:
-            encoded[name] = encoder.encode(value, f"parameters.{name}")
+            Encoder().encode(value, name)  # on trial: nothing is left behind of half a value
         except TypeError:
             default = type(model)().get_params(deep=False)[name]
             warnings.warn(
@@ -286,7 +286,8 @@ def _parameters(model: Any, encoder: Encoder) -> dict[str, Any]:
                 UserWarning,
                 stacklevel=5,
             )
-            encoded[name] = encoder.encode(default, f"parameters.{name}")
+            value = default
+        encoded[name] = encoder.encode(value, f"parameters.{name}")
     return encoded
 
 
