@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from grople import GroPLE, GroPLECV
 from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
@@ -205,6 +207,13 @@ def test_a_model_that_is_not_linear_is_refused_in_words(data):
         pytest.skip("its scores are linear")
     with pytest.raises(ValueError, match="not linear"):
         inspect_model(model)
+
+
+def test_a_foreign_estimator_is_refused_in_words(data):
+    pipeline = make_pipeline(StandardScaler(with_mean=False), Ridge(1.0)).fit(data.X, data.Y)
+    with pytest.raises(TypeError, match="pass the last step"):
+        inspect_model(pipeline)
+    assert inspect_model(pipeline[-1]).kind == "Ridge"
 
 
 def test_classes_labels_without_rows_and_odd_shapes(data):

@@ -7,6 +7,7 @@ zero byte (``--remote-debugging-pipe``).
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -19,16 +20,20 @@ from typing import Any, Self
 PATIENCE = 60.0
 
 
+def _high(*descriptors: int) -> list[int]:
+    """Move file descriptors out of the way of 3 and 4; none is left open in another program."""
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in descriptors]
+    for fd in descriptors:
+        os.close(fd)
+    return moved
+
+
 class Chromium:
     """One browser with one page."""
 
     def __init__(self, program: str, folder: Path) -> None:
-        commands, self._out = os.pipe()
-        self._in, replies = os.pipe()
-        # They must not be 3 or 4 themselves, or closing the originals would close the copies.
-        commands, replies = (os.dup(commands), os.dup(replies)) if min(commands, replies) < 5 else (
-            commands, replies
-        )  # fmt: skip
+        commands, self._out = _high(*os.pipe())
+        self._in, replies = _high(*os.pipe())
 
         def wire() -> None:
             os.dup2(commands, 3)

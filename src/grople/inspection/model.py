@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from grople.base import LabelClassifier
 from grople.decision import Decision, ScoreCounts
 from grople.inspection.counted import LabelQuality, Reliability, label_quality, reliability
 from grople.inspection.weights import Weights, strongest
@@ -159,8 +160,9 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
 
-        def named(numbers: Array, values: Array, names: Sequence[str]) -> dict[str, float]:
-            return {names[i]: _plain(v) for i, v in zip(numbers, values, strict=True)}
+        def named(numbers: Array, values: Array, names: Sequence[str]) -> list[list[Any]]:
+            # Pairs, not a dictionary: names need not differ, and the order matters.
+            return [[names[i], _plain(v)] for i, v in zip(numbers, values, strict=True)]
 
         labels = []
         for i, name in enumerate(self.label_names):
@@ -183,10 +185,14 @@ class Inspection:
             {
                 "number": group.number,
                 "labels": [self.label_names[i] for i in group.labels],
-                "features": dict(group.features),
+                "features": [list(pair) for pair in group.features],
                 "n_dimensions": group.n_dimensions,
                 "dimensions": [
-                    {"number": d.number, "share": d.share, "features": dict(d.features)}
+                    {
+                        "number": d.number,
+                        "share": d.share,
+                        "features": [list(pair) for pair in d.features],
+                    }
                     for d in group.dimensions
                 ],
             }
@@ -244,6 +250,11 @@ def inspect_model(
     >>> seen.feature_names[seen.top_features[0, 0]] in data.feature_names
     True
     """
+    if not isinstance(model, LabelClassifier):
+        raise TypeError(
+            f"{type(model).__name__} is not an estimator of this library; of a pipeline, pass the "
+            "last step and the names of the features that reach it"
+        )
     check_is_fitted(model)
     moments: Moments | None = getattr(model, "moments_", None)
     weights = _weights(model, moments)
@@ -293,8 +304,8 @@ def _weights(model: Any, moments: Moments | None) -> Weights:
         Z, V = model.coef_.T, None
     else:
         raise ValueError(
-            f"{type(model).__name__} has scores that are not linear in the features: there are no "
-            "weights to inspect"
+            f"{type(model).__name__} has no weights of features to inspect: its scores are not "
+            "linear in them"
         )
     if moments is None or not moments.n > 0:
         return Weights(np.asarray(Z), V)

@@ -10,7 +10,7 @@ from grople.inspection import Inspection
 from grople.pages.markup import escape
 from grople.plots.axes import group_colour
 
-__all__ = ["label_map_svg"]
+__all__ = ["MOST_DOTS", "label_map_svg"]
 
 WIDTH, HEIGHT, MARGIN = 1000.0, 640.0, 24.0
 #: Radius of the rarest and of the most frequent label.
@@ -22,16 +22,20 @@ MOST_NAMES, MOST_LETTERS = 70, 30
 #: Dots that names keep off: with more, no name would find room.
 MOST_AVOIDED = 250
 
+#: Dots on the map, at most: more would neither be seen nor be drawn quickly.
+MOST_DOTS = 3000
+
 Box = tuple[float, float, float, float]
 
 
 def label_map_svg(seen: Inspection) -> str:
-    """Return the map; dots link to ``#label-i``."""
+    """Return the map; dots link to ``#label-i``, those of the most frequent labels."""
     places = MARGIN + seen.label_map * [WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN]
     counts = np.ones(seen.n_labels) if seen.frequencies is None else np.asarray(seen.frequencies)
     share = np.sqrt(counts / max(float(counts.max(initial=0)), 1e-300))
     radii = SMALLEST + (LARGEST - SMALLEST) * share
-    order = np.argsort(-counts, kind="stable")  # large dots first, so that small ones lie on top
+    # Large dots first, so that small ones lie on top.
+    order = np.argsort(-counts, kind="stable")[:MOST_DOTS]
     dots = "".join(_dot(seen, int(i), places[i], radii[i]) for i in order)
     names = "".join(
         f'<text x="{x:.1f}" y="{y:.1f}">{escape(name)}</text>'

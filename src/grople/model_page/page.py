@@ -12,7 +12,7 @@ import numpy as np
 from grople import __version__, plots
 from grople.inspection import GroupPortrait, Inspection, inspect_model
 from grople.model_page.data import label_data
-from grople.model_page.label_map import label_map_svg
+from grople.model_page.label_map import MOST_DOTS, label_map_svg
 from grople.pages import Cell, Page, Table
 from grople.pages.markup import escape
 from grople.plots.axes import group_colour
@@ -118,12 +118,13 @@ def _overview(page: Page, seen: Inspection) -> None:
 
 def _map(page: Page, seen: Inspection) -> None:
     colour = "; its colour is its group" if seen.groups else ""
+    some = f" The {MOST_DOTS:,} most frequent are shown." if seen.n_labels > MOST_DOTS else ""
     section = page.section(
         "map",
         "Map of the labels",
         f"Labels lie close together when the same features speak for them. The area of a dot grows "
         f"with the rows of its label{colour}. Point at a dot for its name, press it for its "
-        f"portrait.",
+        f"portrait.{some}",
     )
     section.html(
         '<figure id="label-map"><div class="scroll" role="group" '
@@ -232,10 +233,10 @@ def _reliability(page: Page, seen: Inspection) -> None:
     section = page.section(
         "reliability",
         "Can the probabilities be believed?",
-        "One curve turns the scores of all labels into probabilities, fitted on "
+        "Probabilities are fitted on "
         + ("rows that the scoring models had not seen" if seen.out_of_fold else "the moments")
-        + ". Over all labels it is right by construction; above the dotted line a set of labels is "
-        "promised too little, below it too much.",
+        + ", for all labels together; the question is whether they hold for rare labels too. Above "
+        "the dotted line labels are promised too little, below it too much.",
     )
     section.figure(
         plots.plot_reliability(seen),
