@@ -247,6 +247,7 @@ def test_json_has_one_reading() -> None:
         parse_json(b"[1]", "it")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="limits of a process are POSIX's")
 def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
     path = tmp_path / "f"
     write_container(path, {"a": np.zeros(3)}, {})
@@ -267,6 +268,7 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["f"]
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to ask for memory")
 def test_claims_cost_no_memory(tmp_path: Path) -> None:
     """Open files that claim terabytes with little memory to give."""
     claims = {
@@ -289,8 +291,6 @@ def test_claims_cost_no_memory(tmp_path: Path) -> None:
         "    except ModelFileError:\n"
         "        print('refused')\n"
     )
-    if not os.path.exists("/proc/self/statm"):
-        pytest.skip("no /proc to tell the memory in use")
     done = subprocess.run(
         [sys.executable, "-c", script, *(str(tmp_path / name) for name in claims)],
         capture_output=True, text=True, check=True,
