@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from grople import GroPLE, GroPLECV
 from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
-from grople.datasets import make_grouped_multilabel
+from grople.datasets import load, make_grouped_multilabel
 from grople.decision import ScoreCounts, fit_decision
 from grople.inspection import inspect_model, label_quality, reliability
 from grople.inspection.weights import Weights, strongest
@@ -207,6 +207,20 @@ def test_a_model_that_is_not_linear_is_refused_in_words(data):
         pytest.skip("its scores are linear")
     with pytest.raises(ValueError, match="not linear"):
         inspect_model(model)
+
+
+def test_the_words_behind_real_tags_are_those_a_person_would_name():
+    data = load("debtags-mini")
+    Y = pd.DataFrame(data.Y.toarray(), columns=list(data.label_names))
+    seen = inspect_model(Ridge(10.0, decision="sign").fit(data.X, Y), data.feature_names)
+    for label, word, neighbour in [
+        ("use::editing", "editor", "works-with::text"),
+        ("use::gameplaying", "game", "game::arcade"),
+        ("implemented-in::perl", "perl", "devel::lang:perl"),
+    ]:
+        i = seen.number_of(label)
+        assert word in [seen.feature_names[j] for j in seen.top_features[i, :3]]
+        assert neighbour in [seen.label_names[j] for j in seen.nearest[i]]
 
 
 def test_a_foreign_estimator_is_refused_in_words(data):

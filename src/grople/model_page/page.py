@@ -214,7 +214,7 @@ def _structure(page: Page, seen: Inspection) -> None:
             plots.plot_cooccurrence(seen),
             "cooccurrence",
             "Which labels occur together, ordered by group, the most frequent label of a group "
-            "first. Bright blocks on the diagonal are groups that live on the same rows."
+            "first. Coloured blocks on the diagonal are groups that live on the same rows."
             if seen.groups
             else "Which labels occur together.",
             "Matrix of the shares of rows that labels have in common",

@@ -205,7 +205,8 @@ class Table:
         if cell.title:
             attributes += f' title="{escape(cell.title)}"'
         if _is_number(cell.value):
-            attributes += f' data-value="{_plain(cell.value)}"'
+            # JavaScript's word for it.
+            attributes += f' data-value="{_plain(cell.value).replace("inf", "Infinity")}"'
         elif cell.text is not None and cell.value is not None:
             attributes += f' data-value="{escape(cell.value)}"'
         tag = 'th scope="row"' if is_name else "td"
