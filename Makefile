@@ -38,8 +38,9 @@ reproduce: $(STAMP)   ## the published numbers on the real data sets (long)
 bench: $(STAMP)  ## speed and memory against peers, as ratios
 	@$(BIN)/python -m benchmarks
 
-study: $(STAMP)  ## the paper's experiments
-	@$(BIN)/python -m benchmarks reproduction
+study: $(STAMP)  ## the paper's experiments in their quick form, with a report
+	@$(BIN)/grople study run all --quick --jobs 2 --store build/study
+	@$(BIN)/grople study report --store build/study -o build/study/report.html
 
 docs: $(STAMP)   ## run every example of the documentation
 	@$(BIN)/python -m pytest --doctest-glob='*.md' docs README.md

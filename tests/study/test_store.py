@@ -33,7 +33,7 @@ def test_units_differ_by_data_fold_seed_and_setting():
         Batch("published", "tiny", "PLST", 0, "mark", BATCH.settings, seed=1),
         Batch("nested", "tiny", "PLST", 0, "mark", BATCH.settings),
     ]
-    keys = [key for batch in (BATCH, *others) for key in batch.keys()]
+    keys = [key for batch in (BATCH, *others) for key in batch.unit_keys()]
     assert len(set(keys)) == len(keys)
 
 
@@ -93,9 +93,13 @@ def test_damage_inside_is_noticed(tmp_path):
     middle = len(whole) // 2
     whole[middle : middle + 8192] = b"\xff" * 8192
     (tmp_path / FILE).write_bytes(whole)
-    with pytest.raises(StoreError, match="not a readable store"), Store(tmp_path) as store:
-        store.check()
-        store.rows()
+
+    def read():
+        with Store(tmp_path) as store:
+            store.check()
+
+    with pytest.raises(StoreError, match="not a readable store"):
+        read()
 
 
 def test_a_foreign_database_is_refused(tmp_path):

@@ -86,8 +86,12 @@ def run(
         )
     units = sum(len(batch.settings) for batch in plan)
     console.print(f"{units} units on {', '.join(datasets)}; results in {store}")
-    with _cluster(backend, scheduler), _shown() as report:
-        outcome = run_plan(plan, store, jobs=jobs, backend=backend, report=report)
+    try:
+        with _cluster(backend, scheduler), _shown() as report:
+            outcome = run_plan(plan, store, jobs=jobs, backend=backend, report=report)
+    except KeyboardInterrupt:
+        notes.print("interrupted: finished units are stored, the same command goes on with them")
+        raise typer.Exit(130) from None
     console.print(f"{outcome.computed} units computed, {outcome.already} were there")
     if outcome.failures:
         for what, reason in outcome.failures:

@@ -167,7 +167,7 @@ class Store:
 
     def missing(self, batch: Batch) -> list[Setting]:
         """Return the settings of a batch that have no result yet."""
-        keys = batch.keys()
+        keys = batch.unit_keys()
         with self._guarded():
             done: set[str] = set()
             for start in range(0, len(keys), 500):

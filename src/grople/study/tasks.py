@@ -54,7 +54,7 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Results:
     fold = split(batch.dataset, batch.fold)
     method = METHODS[batch.method]
     for setting in wanted:
-        chosen = _chosen(method, fold, batch.seed)
+        chosen = _chosen(method, fold, method.searched(setting["grid"]), batch.seed)
         result: dict[str, Any] = {}
         models: dict[str, Any] = {}
         for metric in METRICS:
@@ -119,9 +119,8 @@ def _seeded(method: Method, batch: Batch) -> dict[str, Any]:
     return {"random_state": batch.seed} if "random_state" in known else {}
 
 
-def _chosen(method: Method, fold: Split, seed: int) -> dict[str, Setting]:
+def _chosen(method: Method, fold: Split, grid: Sequence[Setting], seed: int) -> dict[str, Setting]:
     """Return for each measure the setting with the best mean over folds of the training rows."""
-    grid = list(method.nested_grid)
     if method.search is None or len(grid) == 1:
         return {metric: dict(grid[0]) for metric in METRICS}
     totals = {metric: np.zeros(len(grid)) for metric in METRICS}

@@ -47,7 +47,7 @@ class Batch:
     Examples
     --------
     >>> batch = Batch("published", "tiny", "PLST", 0, "abc", ({"ridge": 1.0}, {"ridge": 2.0}))
-    >>> len(set(batch.keys())), batch.keys() == batch.keys()
+    >>> len(set(batch.unit_keys())), batch.unit_keys() == batch.unit_keys()
     (2, True)
     """
 
@@ -63,7 +63,7 @@ class Batch:
         """Return the name of a unit in a store."""
         return _digest(*self._identity(), canonical(setting))
 
-    def keys(self) -> list[str]:
+    def unit_keys(self) -> list[str]:
         """Return the names of all units."""
         return [self.key(setting) for setting in self.settings]
 

@@ -20,7 +20,7 @@ from grople.study.figures import plot_lines
 from grople.study.methods import FIXED, METHODS, QUICK_SHARES, SHARES
 from grople.study.published import METRICS, measure_name
 from grople.study.reading import Average, averages
-from grople.study.splits import data
+from grople.study.splits import data, label_count
 from grople.study.statistics import rank_rows
 from grople.study.store import Store
 from grople.study.units import Batch
@@ -40,7 +40,7 @@ def dimensions(dataset: str, share: float) -> int:
     >>> dimensions("debtags-mini", 0.1)
     17
     """
-    return math.ceil(share * data(dataset).B.shape[1] - 1e-9)
+    return math.ceil(share * label_count(dataset) - 1e-9)
 
 
 def plan(options: Options) -> list[Batch]:

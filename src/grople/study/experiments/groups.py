@@ -104,9 +104,9 @@ def _finding(dataset: str, sizes: list[int], groups: list[int], grids: dict[str,
     return Finding(
         5,
         verdict,
-        f"On {dataset} at d = {sizes[0]} K moves accuracy by {flat:.3f}; at d = {sizes[-1]} the best "
-        f"K > 1 gains {gain:+.3f} over one group, and micro-F1 at K = {groups[-1]} is {fall:+.3f} "
-        "from its best.",
+        f"On {dataset} at d = {sizes[0]} K moves accuracy by {flat:.3f}; at d = {sizes[-1]} the "
+        f"best K > 1 gains {gain:+.3f} over one group, and micro-F1 at K = {groups[-1]} is "
+        f"{fall:+.3f} from its best.",
     )
 
 

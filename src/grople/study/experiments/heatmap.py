@@ -77,8 +77,8 @@ def show(store: Store) -> Exhibit:
                 Finding(
                     3,
                     verdict,
-                    f"On {row.dataset} with λ2 = {weight:g}: {zero:.0%} of the rows of V^k are exactly "
-                    f"zero over {live.shape[1]} live dimensions, and two groups share "
+                    f"On {row.dataset} with λ2 = {weight:g}: {zero:.0%} of the rows of V^k are "
+                    f"exactly zero over {live.shape[1]} live dimensions, and two groups share "
                     f"{alike:.0%} of the dimensions that either uses.",
                 )
             )

@@ -102,8 +102,8 @@ def _finding(dataset: str, first: list[float], second: list[float], values: Arra
     return Finding(
         4,
         verdict,
-        f"On {dataset} λ1 ≥ 10 costs {drop:.3f} of accuracy against λ1 ≤ 0.1; with λ1 ≤ 0.1 λ2 moves "
-        f"it by at most {spread:.3f}, and λ2 > 1 costs {harm:.3f} on average.",
+        f"On {dataset} λ1 ≥ 10 costs {drop:.3f} of accuracy against λ1 ≤ 0.1; with λ1 ≤ 0.1 λ2 "
+        f"moves it by at most {spread:.3f}, and λ2 > 1 costs {harm:.3f} on average.",
     )
 
 

@@ -1,0 +1,58 @@
+"""The report on a study in a real browser: figures, sorting, a quiet console."""
+
+from __future__ import annotations
+
+import pytest
+
+from grople.study.experiments import EXPERIMENTS
+from grople.study.methods import METHODS
+from grople.study.published import METRICS, ours, published_ranks, published_table
+from grople.study.report import write_report
+from grople.study.store import Store
+from grople.study.units import Batch
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report on a store that holds the paper's own comparison."""
+    folder = tmp_path_factory.mktemp("study")
+    table = published_table("comparison")
+    with Store(folder) as store:
+        for dataset in published_ranks("accuracy")[0]:
+            for method in METHODS:
+                cells = {m: table[dataset, m, ours(method)].mean for m in METRICS}
+                setting = METHODS[method].known(dataset) or METHODS[method].grid[0]
+                for fold in range(2):
+                    batch = Batch("published", dataset, method, fold, "print", (setting,))
+                    store.add(batch, setting, cells, 1.0)
+        write_report(store, folder / "report.html", files=False)
+    return folder / "report.html"
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+def test_it_is_quiet_and_complete(browser, report, width, dark):
+    browser.open(report, width=width, dark=dark)
+    assert browser.complaints() == []
+    drawn = browser.run(
+        "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect())"
+        ".filter(r => r.width > 50 && r.height > 30).length"
+    )
+    assert drawn == 8  # printed and recomputed ranks, four measures each
+    sections = browser.run("[...document.querySelectorAll('main section')].map(s => s.id)")
+    assert set(EXPERIMENTS) <= set(sections)
+    # The page itself never scrolls sideways: wide tables do, in their own windows.
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_comparison_sorts_by_any_column(browser, report):
+    browser.open(report)
+    table = "document.querySelector('#comparison table')"
+    values = f"[...{table}.tBodies[0].rows].map(r => +r.cells[1].dataset.value)"
+    browser.run(f"{table}.tHead.rows[0].cells[1].querySelector('button').click()")
+    falling = browser.run(values)
+    assert falling == sorted(falling, reverse=True)
+    browser.run(f"{table}.tHead.rows[0].cells[1].querySelector('button').click()")
+    assert browser.run(values) == falling[::-1]
+    assert len(falling) == 12

@@ -1,0 +1,167 @@
+"""The study's commands, in this process and, where that matters, in one of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from grople.cli import main
+from grople.cli.study import _duration, _Lines
+from grople.datasets import make_grouped_multilabel, write
+from grople.study.engine import Progress
+from grople.study.store import FILE, Store
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run ``grople study …`` in an empty folder without data; return status, output, errors."""
+    for key in [key for key in os.environ if key.startswith("GROPLE_")]:
+        monkeypatch.delenv(key)
+    monkeypatch.setenv("GROPLE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    write(make_grouped_multilabel(80, 10, 6, n_groups=2, random_state=0), tmp_path / "tiny.npz")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["grople", "study", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run
+
+
+SMALL = ("--data", "tiny.npz", "--methods", "PLST,LLSF", "--protocols", "published", "--quick")
+
+
+def test_run_and_report(command, tmp_path):
+    status, out, err = command("run", "comparison", "--store", "s", *SMALL)
+    assert status == 0
+    assert "units computed, 0 were there" in out
+    assert "36/36 units" in err
+    status, out, _ = command("run", "comparison", "--store", "s", *SMALL)
+    assert "0 units computed, 36 were there" in out
+    status, out, _ = command("report", "--store", "s", "-o", "r.html")
+    assert status == 0
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "r" / "summary.txt").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "comparision", "--store", "s"), "did you mean 'comparison'"),
+        (("run", "comparison", "--store", "s", "--data", "medical"), "not on this machine"),
+        (("run", "comparison", "--store", "s", "--data", "medicall"), "did you mean 'medical'"),
+        (("run", "comparison", "--store", "s", *SMALL[:2], "--methods", "X"), "no method"),
+        (("run", "comparison", "--store", "tiny.npz", *SMALL), "is a file"),
+        (("report", "--store", "nothing"), "there is no study here"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(command, arguments, message):
+    status, _, err = command(*arguments)
+    assert status != 0
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_a_corrupt_store_is_told_and_left_alone(command, tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / FILE).write_bytes(b"rubbish" * 1000)
+    for arguments in (("run", "comparison", *SMALL), ("report",)):
+        status, _, err = command(*arguments, "--store", "s")
+        assert status == 1
+        assert "not a readable store" in " ".join(err.split())
+    assert (tmp_path / "s" / FILE).read_bytes() == b"rubbish" * 1000
+
+
+def test_failures_end_in_status_one(command, monkeypatch):
+    from grople.study import tasks
+
+    def broken(batch, wanted):
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setitem(tasks.TASKS, "published", broken)
+    status, _, err = command("run", "comparison", "--store", "s", *SMALL)
+    assert status == 1
+    assert "no luck" in err
+
+
+def test_without_data_it_says_what_is_missing(command, monkeypatch):
+    from grople.study import engine
+
+    seen = []
+
+    def run(plan, *args, **kwargs):
+        seen.extend(plan)
+        return engine.Outcome(0, 0, [])
+
+    monkeypatch.setattr(engine, "run", run)
+    status, out, err = command("run", "approximation", "--quick", "--store", "s")
+    assert status == 0
+    assert "GROPLE_DATA" in err
+    assert "medical" in err
+    assert "on debtags-mini" in out
+    assert {batch.dataset for batch in seen} == {"debtags-mini"}
+
+
+def test_lines_come_now_and_then_and_at_the_end(monkeypatch):
+    lines = []
+    show = _Lines(lines.append)
+    show(Progress(0, 3, None, "", ""))
+    show(Progress(1, 3, 100.0, "published PLST on tiny", ""))
+    show(Progress(3, 3, 0.0, "published PLST on tiny", "best example-F1 so far 0.500"))
+    assert lines == [
+        "0/3 units",
+        "3/3 units, published PLST on tiny, best example-F1 so far 0.500",
+    ]
+    assert [_duration(s) for s in (5, 600, 7200)] == ["5 s", "10 min", "2.0 h"]
+
+
+def test_a_full_disk_is_told(command, tmp_path, monkeypatch):
+    """The store may not grow: SQLite says what it says of a full disk."""
+    prepare = Store._prepare
+
+    def bounded(self):
+        prepare(self)
+        self._connection.execute("PRAGMA max_page_count = 12")
+
+    monkeypatch.setattr(Store, "_prepare", bounded)
+    status, _, err = command("run", "comparison", "--store", "s", *SMALL)
+    assert status == 1
+    assert "make room and run the same command again" in " ".join(err.split())
+    monkeypatch.undo()
+    kept = len(Store(tmp_path / "s").rows())
+    assert 0 < kept < 36
+
+
+def test_a_run_that_is_interrupted_keeps_what_it_has(tmp_path):
+    """Ctrl-C in a real process: a sentence, status 130, whole rows."""
+    import signal
+    import time
+
+    path = tmp_path / "tiny.npz"
+    write(make_grouped_multilabel(400, 60, 20, n_groups=3, random_state=0), path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grople", "study", "run", "comparison", "--store", str(tmp_path),
+         "--data", str(path), "--protocols", "published", "--methods", "GroPLE"],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, encoding="utf-8",
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        if (tmp_path / FILE).is_file():
+            with Store(tmp_path) as store:
+                if store.rows():
+                    break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    with Store(tmp_path) as store:
+        store.check()
+        assert store.rows()
