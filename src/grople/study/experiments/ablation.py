@@ -14,6 +14,7 @@ from grople.study.experiments.base import (
     Figure,
     Finding,
     Options,
+    judged,
     plan_folds,
 )
 from grople.study.experiments.comparison import _of_comparison
@@ -156,9 +157,7 @@ def _figure(metric: str, names: list[str], bars: tuple[list[float], list[float]]
 
 def _finding(name: str, helped: int, told: list[str], n: int) -> Finding:
     expected = name != "MLSF"
-    agrees = helped >= 3 if expected else helped <= 1
-    opposite = helped <= 1 if expected else helped >= 3
-    verdict = "confirmed" if agrees else "refuted" if opposite else "partly"
+    verdict = judged(helped if expected else len(METRICS) - helped, len(METRICS), n)
     claim = "helps" if expected else "slightly hurts"
     return Finding(
         8,

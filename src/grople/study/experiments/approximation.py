@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from grople.pages import Cell, Table
-from grople.study.experiments.base import Exhibit, Experiment, Finding, Options, plan_folds
+from grople.study.experiments.base import (
+    Exhibit,
+    Experiment,
+    Finding,
+    Options,
+    judged,
+    plan_folds,
+)
 from grople.study.methods import FIXED, METHODS
 from grople.study.published import METRICS, measure_name, ours, paper_dataset, published_table
 from grople.study.reading import Average, averages, data_order
@@ -76,12 +83,12 @@ def _table(found: dict[tuple[str, str], Average], metric: str) -> Table:
         rows.append(row)
     columns = ["data"]
     for method in NAMES:
-        columns += [method, f"{method}, paper", "±"]
+        columns += [method, f"{method}, paper", f"{method} − paper"]
     return Table(
         columns,
         rows,
         caption=f"{measure_name(metric)} of the training labels given back by sign",
-        note="“±” is ours minus the paper's. Settings: the paper's where known, else d = .8L.",
+        note="Settings: the paper's where known, else d = .8L.",
     )
 
 
@@ -119,8 +126,8 @@ def _findings(found: dict[tuple[str, str], Average]) -> list[Finding]:
         first += min(ranks, key=lambda m: ranks[m]) == "GroPLE"
         order = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda p: p[1]))
         told.append(f"{measure_name(metric)}: {order}")
-    verdict = "confirmed" if first == len(METRICS) else "partly" if first else "refuted"
     n = len({dataset for dataset, _ in found})
+    verdict = judged(first, len(METRICS), n)
     return [
         Finding(
             6,

@@ -11,9 +11,20 @@ from grople.study.splits import FOLDS, data
 from grople.study.store import Store
 from grople.study.units import Batch, Setting
 
-__all__ = ["Exhibit", "Experiment", "Figure", "Finding", "Options", "plan_folds"]
+__all__ = [
+    "ENOUGH",
+    "Exhibit",
+    "Experiment",
+    "Figure",
+    "Finding",
+    "Options",
+    "judged",
+    "plan_folds",
+]
 
 VERDICTS = ("confirmed", "refuted", "partly", "open")
+#: Data sets without which an average rank says nothing.
+ENOUGH = 5
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,19 @@ class Finding:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}; got {self.verdict!r}")
+
+
+def judged(held: int, parts: int, n_datasets: int = ENOUGH) -> str:
+    """Return the verdict on a claim of several parts: open on fewer than five data sets.
+
+    Examples
+    --------
+    >>> judged(4, 4, 10), judged(1, 4, 10), judged(0, 4, 10), judged(4, 4, 2)
+    ('confirmed', 'partly', 'refuted', 'open')
+    """
+    if n_datasets < ENOUGH:
+        return "open"
+    return "confirmed" if held == parts else "partly" if held else "refuted"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from grople.pages import Cell, Table
-from grople.study.experiments.base import Exhibit, Experiment, Finding, Options, plan_folds
+from grople.study.experiments.base import (
+    Exhibit,
+    Experiment,
+    Finding,
+    Options,
+    judged,
+    plan_folds,
+)
 from grople.study.methods import FIXED, METHODS, find_method
 from grople.study.published import (
     METRICS,
@@ -148,7 +155,7 @@ def _table(cells: dict[tuple[str, str], Average], metric: str, protocol: str) ->
         rows.append(row)
     columns = ["data"]
     for method in methods:
-        columns += [method, f"{method}, paper", "±"]
+        columns += [method, f"{method}, paper", f"{method} − paper"]
     complete, _, ranks = complete_ranks(cells, metric)
     if ranks is not None:
         row = ["average rank"]
@@ -164,7 +171,7 @@ def _table(cells: dict[tuple[str, str], Average], metric: str, protocol: str) ->
         rows,
         caption=f"{measure_name(metric)}, {TITLES[protocol]}",
         note=f"Mean ± population standard deviation over {_either(folds)} folds and (rank); 0/0 "
-        "counts 0. “±” is ours minus the paper's cell, coloured from −0.05 to +0.05. The average "
+        "counts 0. Differences are coloured from −0.05 to +0.05. The average "
         f"rank is over the {len(complete)} data sets that every method was run on, the paper's "
         "over its eleven. Bold: the best of the row.",
     )
@@ -316,7 +323,7 @@ def _findings(cells: dict[tuple[str, str], Average], protocol: str) -> list[Find
         parts.append(f"{measure_name(metric)} {mean['GroPLE']:.2f} ({told})")
     if not parts:
         return [Finding(1, "open", f"{TITLES[protocol].capitalize()}: too few to rank.")]
-    verdict = "confirmed" if first == len(METRICS) else "partly" if first else "refuted"
+    verdict = judged(first, len(METRICS), n)
     printed = ", ".join(f"{PRINTED['average_rank'][metric]:.2f}" for metric in METRICS)
     return [
         Finding(

@@ -14,6 +14,7 @@ from grople.study.experiments.base import (
     Figure,
     Finding,
     Options,
+    judged,
     plan_folds,
 )
 from grople.study.figures import plot_lines
@@ -84,7 +85,7 @@ def show(store: Store) -> Exhibit:
     n = len(_complete(curves, shares[0]))
     total = sum(best.values())
     whole = len(METRICS) * len(shares)
-    verdict = "confirmed" if total == whole else "partly" if total else "refuted"
+    verdict = judged(total, whole, n)
     finding = Finding(
         7, verdict, f"GroPLE ranks best at {', '.join(told)} dimensions, over {n} data sets."
     )

@@ -11,6 +11,7 @@ from grople.study.experiments.base import (
     Figure,
     Finding,
     Options,
+    judged,
     plan_folds,
 )
 from grople.study.figures import plot_grid
@@ -99,8 +100,7 @@ def _finding(dataset: str, sizes: list[int], groups: list[int], grids: dict[str,
     gain = float(np.nanmax(many[1:]) - many[0])
     micro = grids["micro_f1"][-1]
     fall = float(micro[-1] - np.nanmax(micro))
-    parts = (flat <= 0.01, gain > 0.002, fall < -0.002)
-    verdict = "confirmed" if all(parts) else "partly" if any(parts) else "refuted"
+    verdict = judged((flat <= 0.01) + (gain > 0.002) + (fall < -0.002), 3)
     return Finding(
         5,
         verdict,

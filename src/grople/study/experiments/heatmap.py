@@ -13,6 +13,7 @@ from grople.study.experiments.base import (
     Figure,
     Finding,
     Options,
+    judged,
     plan_folds,
 )
 from grople.study.figures import plot_presence
@@ -70,9 +71,7 @@ def show(store: Store) -> Exhibit:
         )  # fmt: skip
         figures.append(_figure(row, lengths, zero))
         if row.method == "GroPLE":
-            verdict = (
-                "confirmed" if zero > 0.3 and alike < 0.5 else "partly" if zero > 0 else "refuted"
-            )
+            verdict = judged((zero > 0.3) + (alike < 0.5), 2)
             findings.append(
                 Finding(
                     3,

@@ -13,6 +13,7 @@ from grople.study.experiments.base import (
     Figure,
     Finding,
     Options,
+    judged,
     plan_folds,
 )
 from grople.study.figures import plot_grid
@@ -96,9 +97,7 @@ def _finding(dataset: str, first: list[float], second: list[float], values: Arra
     drop = float(np.nanmean(small) - np.nanmean(large)) if large.size else np.nan
     low = np.asarray(second) <= 1.0
     harm = float(np.nanmean(small[:, low]) - np.nanmean(small[:, ~low])) if (~low).any() else np.nan
-    holds = drop > 0.005
-    often = harm > 0.0
-    verdict = "confirmed" if holds and often else "partly" if holds or often else "refuted"
+    verdict = judged((drop > 0.005) + (harm > 0.0), 2)
     return Finding(
         4,
         verdict,

@@ -7,7 +7,14 @@ from typing import Any
 
 from grople.pages import Cell, Table
 from grople.study.experiments import comparison
-from grople.study.experiments.base import Exhibit, Experiment, Figure, Finding, Options
+from grople.study.experiments.base import (
+    Exhibit,
+    Experiment,
+    Figure,
+    Finding,
+    Options,
+    judged,
+)
 from grople.study.figures import plot_critical_difference
 from grople.study.published import METRICS, PRINTED, measure_name, published_ranks
 from grople.study.statistics import Friedman, Nemenyi, friedman, nemenyi, uneven_rows
@@ -33,30 +40,41 @@ def show(store: Store) -> Exhibit:
     for protocol in ("published", "nested"):
         cells = comparison.protocol_cells(store, protocol)
         rows: list[list[Any]] = []
-        ahead = []
+        told, held, n = [], 0, 0
         for metric in METRICS:
             datasets, methods, ranks = comparison.complete_ranks(cells, metric)
             if ranks is None:
                 continue
+            n = len(datasets)
             test, pairs = friedman(ranks, ranks=True), nemenyi(ranks, ranks=True)
             rows.append(_row(metric, test, pairs))
-            figures.append(_diagram(f"{protocol}_{metric}", methods, pairs, metric, len(datasets)))
+            figures.append(_diagram(f"{protocol}_{metric}", methods, pairs, metric, n))
             if "GroPLE" in methods:
-                mine = test.average_ranks[methods.index("GroPLE")]
-                far = [
-                    method
-                    for method, rank in zip(methods, test.average_ranks, strict=True)
-                    if rank - mine > pairs.critical_difference
-                ]
-                ahead.append(
-                    f"{measure_name(metric)}: by more than CD ahead of {', '.join(far) or 'none'}"
-                )
+                first = int(test.average_ranks.argmin()) == methods.index("GroPLE")
+                held += test.rejected and first
+                told.append(_position(metric, methods, test, pairs))
         if rows:
-            tables.append((protocol, _table(rows, f"Our ranks, {comparison.TITLES[protocol]}")))
-            verdict = "confirmed" if all("none" not in text for text in ahead) else "partly"
-            told = f"By our ranks {comparison.TITLES[protocol]} GroPLE is, {'; '.join(ahead)}."
-            findings.append(Finding(2, verdict, told))
+            title = comparison.TITLES[protocol]
+            tables.append((protocol, _table(rows, f"Our ranks, {title}")))
+        if told:
+            sentence = f"{title.capitalize()}, over {n} data sets: {'; '.join(told)}."
+            findings.append(Finding(2, judged(held, len(told), n), sentence))
     return Exhibit(notes, tables, figures, findings)
+
+
+def _position(metric: str, methods: list[str], test: Friedman, pairs: Nemenyi) -> str:
+    """Say whether the methods differ, and whom GroPLE is ahead of."""
+    mine = test.average_ranks[methods.index("GroPLE")]
+    far = [
+        method
+        for method, rank in zip(methods, test.average_ranks, strict=True)
+        if rank - mine > pairs.critical_difference
+    ]
+    verb = "differ" if test.rejected else "do not differ"
+    return (
+        f"by {measure_name(metric)} methods {verb} (F_F {test.statistic:.2f}, critical "
+        f"{test.critical:.2f}), GroPLE ahead of {', '.join(far) or 'none'} by more than CD"
+    )
 
 
 def _printed() -> tuple[Table, list[Figure], list[str]]:
