@@ -13,7 +13,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,8 @@ def _held(folder: Path, owner: str) -> Iterator[None]:
     done = threading.Event()
 
     def renew() -> None:
-        with Store(folder) as store:
+        # If the store cannot be written, the worker itself will say so.
+        with suppress(StoreError), Store(folder) as store:
             while not done.wait(LEASE / 3):
                 store.renew(owner, LEASE)
 
@@ -242,7 +243,7 @@ def _watched(
         report(_progress(store, plan, total, already, jobs, begun))
 
     def watch() -> None:
-        with Store(folder) as store:
+        with suppress(StoreError), Store(folder) as store:
             look(store)
             while not done.wait(LOOK):
                 look(store)

@@ -98,8 +98,10 @@ def show(store: Store) -> Exhibit:
     for metric in METRICS:
         figures.append(_figure(metric, shown, bars[metric]))
     note = (
-        "β (for MLSF γ) tuned in both variants, one setting for all folds by the sum of the four "
-        "measures; α > 0 has more settings to choose from, which favours it."
+        "One setting for all folds by the sum of the four measures; β is tuned in both variants of "
+        "GroPLE and LLSF, where α > 0 has more settings to choose from, which favours it. MLSF, "
+        "which is slow, has four γ without the term, as far as the budget allows, and two α at one "
+        "γ with it."
     )
     return Exhibit([note], [("ranks", table), ("differences", by_data)], figures, findings)
 
