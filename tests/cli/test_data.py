@@ -13,66 +13,11 @@ import pytest
 import scipy.sparse as sp
 
 import grople
-from grople.cli import main
-from grople.datasets import read
+from grople.datasets import Bundle, load, read
 from grople.errors import DataError, MissingExtraError
+from tests.cli.messages import assert_one_message
 
 ARFF = "@relation tiny\n@attribute a numeric\n@attribute y {0,1}\n@data\n1.5,1\n0,0\n2,1\n"
-
-
-@pytest.fixture
-def isolated(tmp_path, monkeypatch):
-    """An empty folder, an empty cache, no data and no network."""
-    for key in [key for key in os.environ if key.startswith("GROPLE_")]:
-        monkeypatch.delenv(key)
-    monkeypatch.setenv("GROPLE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GROPLE_MIRROR", "file:///does/not/exist")
-    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def grople_process(isolated):
-    """Run ``python -m grople``, or other code, in a process of its own."""
-
-    def run(*arguments: str, code: str | None = None, **settings: str):
-        start = ["-m", "grople"] if code is None else ["-c", code]
-        return subprocess.run(
-            [sys.executable, *start, *arguments],
-            env=os.environ | settings,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-        )
-
-    return run
-
-
-@pytest.fixture
-def grople_command(isolated, monkeypatch, capsys):
-    """Run the command line as ``python -m grople`` does, in this process: twenty times quicker."""
-
-    def run(*arguments: str, **settings: str):
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["grople", *arguments])
-            for key, value in settings.items():
-                patch.setenv(key, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        out, err = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, ended.value.code or 0, out, err)
-
-    return run
-
-
-def assert_one_message(result, *parts: str, status: int = 1) -> None:
-    """The command failed with a sentence or two on the standard error, and nothing else."""
-    assert result.returncode == status, result.stderr
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    assert result.stderr.strip().count("\n") == 0
-    for part in parts:
-        assert part in result.stderr
 
 
 def test_version_and_help(grople_process, grople_command):
@@ -118,10 +63,39 @@ def test_output_that_knows_ascii_only(grople_process):
     assert "####" in result.stdout
 
 
-def test_demo_shows_the_embedded_data(grople_command):
+@pytest.fixture
+def fewer_packages(monkeypatch):
+    """A tenth of the embedded data set, frequent labels only: a demonstration in seconds."""
+    data = load("debtags-mini")
+    rows = np.arange(0, data.n_rows, 10)
+    labels = np.flatnonzero(np.asarray(data.Y[rows].sum(axis=0)).ravel() > 40)
+    words = np.flatnonzero(np.asarray((data.X[rows] != 0).sum(axis=0)).ravel() > 20)
+    part = Bundle(
+        data.X[rows][:, words], data.Y[rows][:, labels],
+        [data.feature_names[i] for i in words], [data.label_names[i] for i in labels],
+        name="debtags-mini",
+        row_names=[data.row_names[i] for i in rows],
+    )  # fmt: skip
+    monkeypatch.setattr("grople.datasets.load", lambda name: part)
+    return part
+
+
+def test_demo_shows_all_there_is_and_writes_a_report(grople_command, fewer_packages, tmp_path):
     result = grople_command("demo")
     assert result.returncode == 0, result.stderr
-    assert "debtags-mini" in result.stdout
+    for part in ("debtags-mini", "most frequent labels", "PLST", "GroPLE", "groups of labels", "✓"):
+        assert part in result.stdout
+    report = tmp_path / "grople-demo.html"
+    assert f"wrote {report}" in result.stdout
+    assert report.read_text().lower().startswith("<!doctype html>")
+    assert_one_message(grople_command("demo", "-o", "no/x.html"), "no folder 'no'")
+
+
+def test_demo_in_json(grople_command, fewer_packages):
+    result = json.loads(grople_command("demo", "--json", "-o", "x.html").stdout)
+    assert result["data"]["labels"] == fewer_packages.n_labels
+    assert result["report"].endswith("x.html")
+    assert [row["method"] for row in result["comparison"]][-1] == "GroPLE"
 
 
 def test_convert_and_info_of_files(grople_command, tmp_path):

@@ -44,7 +44,7 @@ def test_texts_are_the_same_from_every_format(folder, tmp_path, documents):
 
 
 def test_a_reading_comes_back_from_json():
-    reading = Reading("csv", "a,b", "body", "id", ("x*",), ("y",), "|", "zero", 0)
+    reading = Reading("csv", "a,b", "topics", "body", "id", ("x*",), ("y",), "|", "zero", 0)
     values = reading.to_dict()
     assert all(isinstance(v, str | int | list | None) for v in values.values())
     assert Reading.from_dict(values | {"from a later version": 1}) == reading
@@ -69,6 +69,15 @@ def test_columns_are_chosen_by_name_prefix_and_exclusion(tmp_path):
     ):
         with pytest.raises(DataError, match=said):
             read_examples(file, wrong)
+
+
+def test_a_single_column_is_a_label_or_holds_tags(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,y\n1,1\n2,0\n")
+    marks, _ = read_examples(file, Reading(labels="y"))
+    assert (tuple(marks.label_names), marks.Y.toarray().tolist()) == (("y",), [[1], [0]])
+    tags, _ = read_examples(file, Reading(tags="y"))
+    assert tuple(tags.label_names) == ("0", "1")
 
 
 @pytest.mark.parametrize("first", [0, 1])

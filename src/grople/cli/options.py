@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,8 +64,8 @@ Labels = Annotated[
         "--label-columns",
         "--labels",
         metavar="WHICH",
-        help="The labels: names of 0/1 columns separated by commas, or prefix*. ARFF: also an XML "
-        "header or a number of columns. MATLAB: a variable.",
+        help="The 0/1 columns that are labels: names separated by commas, or prefix*. ARFF: also "
+        "an XML header or a number of columns. MATLAB: a variable.",
     ),
 ]
 Tags = Annotated[
@@ -155,9 +156,12 @@ def make_reading(
 
     if labels and tags:
         raise typer.BadParameter("give either --label-columns or --tags, not both")
+    if labels or tags:  # what the person says replaces both
+        base = replace(base or Reading(), labels=None, tags=None)
     return (base or Reading()).overridden(
         format=format,
-        labels=labels or tags,
+        labels=labels,
+        tags=tags,
         text=text,
         features=_names(features),
         ignore=_names(ignore),
@@ -227,6 +231,7 @@ def command_words() -> Iterator[None]:
         yield
     except DataError as error:
         reason = re.sub(r" or categories=\[[^\]]*\]", "", error.reason)
+        reason = reason.replace("labels='tags'", "--tags NAME")
         reason = re.sub(
             r"pass encoding=.*",
             "convert the file to UTF-8 first (iconv -f latin1 -t utf-8)",

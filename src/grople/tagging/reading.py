@@ -45,8 +45,10 @@ class Reading:
     format : str, optional
         One of :data:`FORMATS`; by default what the content looks like.
     labels : str, optional
-        Where the labels are, as on the command line: names separated by commas, ``prefix*``, a
-        column or field of tags, an XML header, a number of columns.
+        Where the labels are, as on the command line: names of 0/1 columns separated by commas, or
+        ``prefix*``; for ARFF also an XML header or a number of columns; for MATLAB a variable.
+    tags : str, optional
+        The column or field of tags.
     text : str, optional
         The column or field of the text. In a table the column ``text`` is taken for it.
     ids : str, optional
@@ -68,6 +70,7 @@ class Reading:
 
     format: str | None = None
     labels: str | None = None
+    tags: str | None = None
     text: str | None = None
     ids: str | None = None
     features: tuple[str, ...] = ()
@@ -133,20 +136,20 @@ def read_examples(
     """
     reading = reading or Reading()
     name = os.fspath(name_or_file)
-    if not (reading.format or reading.labels or is_a_file(name)):
+    if not (reading.format or reading.labels or reading.tags or is_a_file(name)):
         return catalogue.load(name, progress=progress), reading
     if reading.format == "lines":
         raise DataError("a file of plain lines holds no labels", file=name)
     reading = replace(reading, format=reading.format or detect(name))
     if reading.format == "jsonl":
-        reading = replace(reading, text=reading.text or TEXT, labels=reading.labels or TAGS)
+        tags = reading.tags or reading.labels or TAGS
+        reading = replace(reading, text=reading.text or TEXT, tags=tags)
         _refuse(reading, name, "features", "ignore")
-        return read_texts(
-            name, text=str(reading.text), labels=str(reading.labels), ids=reading.ids
-        ), reading
+        table = read_texts(name, text=str(reading.text), labels=tags, ids=reading.ids)
+        return table, reading
     if reading.format in TABLES:
         return _read_table(name, reading)
-    _refuse(reading, name, "text", "ids")
+    _refuse(reading, name, "text", "ids", "tags")
     if reading.format == "libsvm":
         return _read_libsvm(name, reading)
     options: dict[str, Any] = {}
@@ -258,7 +261,9 @@ def _read_table(name: str, reading: Reading) -> tuple[Bundle | TextTable, Readin
 
 def _layout(names: list[str], reading: Reading, file: str) -> Layout:
     """Return which columns play which part."""
-    labels: Any = which_labels(reading.labels, str(reading.format))
+    labels: Any = reading.tags
+    if labels is None and reading.labels is not None:
+        labels = reading.labels if reading.labels.endswith("*") else reading.labels.split(",")
     ignore = [*reading.ignore, *([reading.ids] if reading.ids else [])]
     layout = Layout.of(names, labels, ignore, (), file)
     if reading.text is not None:

@@ -116,7 +116,8 @@ def open_records(
     ...         [(block.content.tolist(), block.names) for block in blocks]
     [([[2.0, 1.0], [4.0, 3.0]], ['x', 'y'])]
     """
-    wanted = Wanted(reading, feature_names, n_features, frozenset(label_names))
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    wanted = Wanted(reading, names, n_features, frozenset(label_names))
     name = os.fspath(path)
     if name == STANDARD_INPUT:
         stream = StandardInput(_standard_input())
@@ -202,15 +203,12 @@ def aligned_features(bundle: Bundle, names: Sequence[str] | None, n_features: in
     >>> aligned_features(bundle, ["a", "b"], 2).tolist()
     [[3.0, 2.0]]
     """
-    if names is None or tuple(bundle.feature_names) == tuple(names):
-        named = False
-    else:
-        named = not isinstance(bundle.feature_names, NumberedNames)
-    if not named:
+    numbered = isinstance(bundle.feature_names, NumberedNames)
+    if names is None or numbered or tuple(bundle.feature_names) == tuple(names):
         check_width(bundle.n_features, n_features, bundle.source)
         return bundle.X
     place = {feature: index for index, feature in enumerate(bundle.feature_names)}
-    return bundle.X[:, feature_places(place, names or (), bundle.source)]
+    return bundle.X[:, feature_places(place, names, bundle.source)]
 
 
 def plain_rows(features: Any, X: Any) -> Any:

@@ -1,0 +1,345 @@
+"""From a file of things and tags to tags: fit, predict, evaluate, compare, export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import resource
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grople.errors import MissingExtraError
+from grople.modelfile import files, load_model
+from tests.cli.messages import assert_one_message
+
+FIT = ("fit", "things.jsonl", "-o", "new.grople", "--method", "ridge", "--folds", "0")
+
+
+def said(result) -> str:
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def tags_of(text: str) -> list[list[str]]:
+    return [[tag["label"] for tag in json.loads(line)["labels"]] for line in text.splitlines()]
+
+
+# What a person does
+
+
+def test_fit_says_what_it_found_and_how_good_it_is(grople_command, things):
+    text = said(
+        grople_command(
+            "fit", "things.jsonl", "-o", "m.grople", "--components", "3", "--groups", "2"
+        )
+    )
+    assert "63 rows" in text
+    assert "words of texts" in text
+    assert "5 labels, 1.56 a row; 0 of them on fewer than 10 rows" in text
+    assert "GroPLE: components 3, groups 2" in text
+    rows = {line.split("  ")[0]: line for line in text.splitlines()}
+    assert {"most frequent labels", "ridge", "GroPLE"} <= set(rows)
+    assert "±" in rows["ridge"]
+    assert "wrote m.grople" in text
+    assert "\x1b" not in text
+
+
+def test_fit_in_json_and_in_silence(grople_command, things):
+    result = json.loads(said(grople_command(*FIT[:-1], "2", "--json")))
+    assert result["data"]["labels"] == 5
+    assert result["bytes"] == (things / "new.grople").stat().st_size
+    names = [method["method"] for method in result["quality"]["methods"]]
+    assert names == ["most frequent labels", "ridge", "Ridge"]
+    own, constant = result["quality"]["methods"][-1], result["quality"]["methods"][0]
+    assert own["mean"]["example_f1"] > constant["mean"]["example_f1"]
+    quiet = grople_command(*FIT, "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_search_and_other_columns(grople_command, things):
+    rows = [
+        f"x{i}|{'game' if i % 2 else 'tool'} {'word ' * (i % 5)}|{'a, b' if i % 2 else 'b'}|1"
+        for i in range(40)
+    ]
+    (things / "t.csv").write_text("\n".join(["what|body|topics|n", *rows]) + "\n")
+    text = said(
+        grople_command(
+            "fit", "t.csv", "-o", "m.grople", "--text", "body", "--tags", "topics",
+            "--separator", ", ", "--id", "what", "--search", "--metric", "micro_f1",
+            "--components", "2", "--groups", "1", "--folds", "2",
+        )
+    )  # fmt: skip
+    assert "GroPLECV" in text
+    assert "decides for micro_f1" in text
+    model = load_model(things / "m.grople")
+    assert list(model.classes_) == ["a", "b"]
+    assert model.scoring == "micro_f1"
+    line = json.loads(said(grople_command("predict", "m.grople", "t.csv")).splitlines()[1])
+    assert line["id"] == "x1"
+    assert line["labels"][0]["label"] in ("a", "b")
+
+
+def test_numbers_of_unit_length(grople_command, things):
+    header = ",".join([*(f"f{i}" for i in range(6)), "label_a", "label_b"])
+    rng = np.random.default_rng(0)
+    rows = [
+        ",".join(map(str, [*rng.integers(0, 9, 6).tolist(), int(i % 2), int(i % 3 == 0)]))
+        for i in range(60)
+    ]
+    (things / "n.csv").write_text("\n".join([header, *rows]) + "\n")
+    fitted = grople_command(
+        "fit", "n.csv", "-o", "n.grople", "--method", "plst", "--normalize", "--features", "f*",
+        "--folds", "0", "--json",
+    )  # fmt: skip
+    assert json.loads(said(fitted))["data"]["features"] == 6
+    once = said(grople_command("predict", "n.grople", "n.csv"))
+    scaled = "\n".join(",".join([*(f"{10 * int(c)}" for c in row.split(",")[:6])]) for row in rows)
+    (things / "scaled.csv").write_text(",".join(f"f{i}" for i in range(6)) + f"\n{scaled}\n")
+    assert tags_of(said(grople_command("predict", "n.grople", "scaled.csv"))) == tags_of(once)
+
+
+def test_predict_a_sentence(grople_command, things, standard_input):
+    standard_input("a http server für Dateien\nan arcade game\n".encode())
+    tags = tags_of(said(grople_command("predict", "m.grople", "-")))
+    assert tags[0][0] == "server"
+    assert tags[1][0] == "game"
+    standard_input(b'{"text": "an arcade game", "name": "x"}')
+    [line] = said(grople_command("predict", "m.grople", "-", "--top-k", "1")).splitlines()
+    entry = json.loads(line)
+    assert entry["id"] == "x"
+    assert [tag["label"] for tag in entry["labels"]] == ["game"]
+
+
+def test_predict_into_every_format(grople_command, things):
+    lines = said(grople_command("predict", "m.grople", "things.jsonl"))
+    tags = tags_of(lines)
+    assert len(tags) == 63
+    table = said(grople_command("predict", "m.grople", "things.csv", "--to", "csv"))
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["labels"].split(";") for row in rows] == tags
+    assert rows[0]["id"] == "game-0-0"
+    assert said(grople_command("predict", "m.grople", "things.csv", "-o", "out.txt",
+                               "--to", "extreme")) == ""  # fmt: skip
+    head, *body = (things / "out.txt").read_text().splitlines()
+    assert head == "63 5"
+    assert [len(line.split()) for line in body] == [len(row) for row in tags]
+
+
+def test_predict_by_other_rules_and_explain(grople_command, things):
+    everything = said(grople_command("predict", "m.grople", "more.jsonl", "--threshold", "0"))
+    assert all(len(row) == 5 for row in tags_of(everything))
+    none = said(grople_command("predict", "m.grople", "more.jsonl", "--decision", "9"))
+    assert tags_of(none) == [[]] * 9
+    text = said(grople_command("predict", "m.grople", "more.jsonl", "--top-k", "1", "--explain"))
+    why = json.loads(text.splitlines()[0])["labels"][0]["why"]
+    assert "game" in why["features"]
+    total = why["base"] + sum(why["features"].values()) + why["other_features"]
+    assert total == pytest.approx(why["score"])
+
+
+def test_evaluate(grople_command, things):
+    measures = json.loads(said(grople_command("evaluate", "m.grople", "things.csv", "--json")))
+    assert measures["rows"] == 63
+    assert measures["measures"]["example_f1"] > 0.9
+    text = said(grople_command("evaluate", "m.grople", "things.jsonl", "--decision", "sign"))
+    assert "decided for sign" in text
+    assert "precision_at_1" in text
+
+
+def test_update_and_forget(grople_command, things):
+    def scores():
+        text = said(grople_command("predict", "m.grople", "things.jsonl", "--threshold", "0"))
+        entries = [json.loads(line)["labels"] for line in text.splitlines()]
+        return [{tag["label"]: tag["probability"] for tag in entry} for entry in entries]
+
+    before = scores()
+    text = said(grople_command("fit", "--update", "m.grople", "--forget", "more.jsonl",
+                               "-o", "m.grople"))  # fmt: skip
+    assert "9 rows removed; the model is now that of 54 rows" in text
+    result = grople_command("fit", "more.jsonl", "--update", "m.grople", "-o", "m.grople", "--json")
+    change = json.loads(said(result))
+    assert (change["added"], change["rows"]) == (9, 63)
+    assert change["before"]["example_f1"] > 0.5
+    for one, other in zip(before, scores(), strict=True):
+        assert one == pytest.approx(other, abs=2e-6)  # written to six places
+    again = grople_command("fit", "--update", "m.grople", "--forget", "more.jsonl", "-o",
+                           "m.grople", "--quiet")  # fmt: skip
+    assert again.returncode == 0
+    twice = grople_command(
+        "fit", "--update", "m.grople", "--forget", "more.jsonl", "-o", "m.grople"
+    )
+    assert_one_message(twice, "more.jsonl", "not all added before")
+
+
+def test_compare_table_json_and_picture(grople_command, things):
+    text = said(
+        grople_command(
+            "compare", "things.jsonl", "--methods", "Constant,Ridge,linear_svc", "--folds", "2",
+            "--plot", "p.png",
+        )
+    )  # fmt: skip
+    lines = text.splitlines()
+    assert "2 folds" in lines[0]
+    assert [line.split("  ")[0] for line in lines[2:5]] == [
+        "most frequent labels", "ridge", "one-vs-rest LinearSVC",
+    ]  # fmt: skip
+    assert (things / "p.png").read_bytes().startswith(b"\x89PNG")
+    result = json.loads(
+        said(grople_command("compare", "things.jsonl", "--methods", "plst", "--json"))
+    )
+    assert result["folds"] == 3
+    assert len(result["methods"][0]["values"]["accuracy"]) == 3
+
+
+def test_export(grople_command, things):
+    text = said(grople_command("export", "m.grople", "--without-rows", "slim.grople"))
+    assert "wrote slim.grople" in text
+    assert (things / "slim.grople").stat().st_size < (things / "m.grople").stat().st_size
+    assert said(grople_command("predict", "slim.grople", "more.jsonl")) == said(
+        grople_command("predict", "m.grople", "more.jsonl")
+    )
+    stuck = grople_command("fit", "more.jsonl", "--update", "slim.grople", "-o", "x.grople")
+    assert_one_message(stuck, "without its moments")
+    pytest.importorskip("onnx")
+    assert "wrote m.onnx" in said(grople_command("export", "m.grople", "--onnx", "m.onnx"))
+    assert (things / "m.onnx").stat().st_size > 100
+
+
+# What can go wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("fit", "no.jsonl", "-o", "x.grople"), ("no.jsonl", "no such file")),
+        (("fit", "nothing", "-o", "x.grople"), ("nothing",)),
+        (("fit", "things.csv", "-o", "x.grople", "--tags", "labels"), ("no column 'labels'",)),
+        (("fit", "things.csv", "-o", "x.grople", "--text", "body"), ("no column 'body'", "'text'")),
+        (
+            ("fit", "things.jsonl", "-o", "x.grople", "--text", "body"),
+            ("line 1", "no field 'body'"),
+        ),
+        (("fit", "things.jsonl", "-o", "x.grople", "--features", "a"), ("--features",)),
+        (("fit", "n.csv", "-o", "x.grople"), ("n.csv", "--label-columns a,b", "--tags NAME")),
+        (("fit", "n.csv", "-o", "x.grople", "--labels", "y"), ("line 2", "'x'", "--ignore word")),
+        (("fit", "gap.csv", "-o", "x.grople", "--labels", "y"), ("line 3", "--missing zero")),
+        (("fit", "latin.jsonl", "-o", "x.grople"), ("line 1", "iconv")),
+        (("fit", "lines.what", "-o", "x.grople"), ("lines.what", "--format")),
+        ((*FIT[:3], "no/x.grople"), ("no/x.grople", "no folder 'no'")),
+        ((*FIT[:3], "folder"), ("folder", "not a file")),
+        ((*FIT[:3], "/dev/full"), ("/dev/full", "not a regular file")),
+        ((*FIT[:3], "/proc/x.grople"), ("/proc/x.grople",)),
+        (("predict", "things.jsonl", "things.jsonl"), ("things.jsonl", "not a model file")),
+        (("predict", "no.grople", "things.jsonl"), ("no.grople",)),
+        (("predict", "cut.grople", "things.jsonl"), ("cut.grople",)),
+        (("predict", "m.grople", "n.csv"), ("n.csv", "no column 'text'", "--text")),
+        (("predict", "m.grople", "things.jsonl", "--decision", "best"), ("example_f1",)),
+        (("predict", "m.grople", "things.jsonl", "-o", "folder"), ("folder",)),
+        (("evaluate", "m.grople", "n.csv", "--labels", "y"), ("n.csv",)),
+        (("compare", "things.jsonl", "--methods", "gropel"), ("did you mean 'grople'",)),
+        (("compare", "things.jsonl", "--plot", "x.doc"), ("x.doc", ".png")),
+        (("compare", "things.jsonl", "--methods", "constant", "--folds", "99"), ("99 folds",)),
+    ],
+)
+def test_every_mistake_is_one_sentence(grople_command, things, arguments, parts):
+    (things / "n.csv").write_text("a,word,y\n1,x,1\n2,z,0\n")
+    (things / "gap.csv").write_text("a,y\n1,1\n,0\n")
+    (things / "latin.jsonl").write_bytes('{"text": "naïve", "tags": []}\n'.encode("latin-1"))
+    (things / "lines.what").write_text("hello\nworld\n")
+    (things / "folder").mkdir()
+    model = (things / "m.grople").read_bytes()
+    (things / "cut.grople").write_bytes(model[: len(model) // 2])
+    before = sorted(things.iterdir())
+    result = grople_command(*arguments)
+    assert_one_message(result, *parts)
+    for word in ("labels=", "format=", "missing=", "ignore=", "encoding="):
+        assert word not in result.stderr
+    assert sorted(things.iterdir()) == before
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit",),
+        ("fit", "things.jsonl"),
+        ("fit", "-o", "x.grople"),
+        ("fit", "--update", "m.grople", "-o", "x.grople"),
+        ("fit", "--forget", "more.jsonl", "-o", "x.grople"),
+        (*FIT[:4], "--metric", "speed"),
+        (*FIT[:4], "--method", "magic"),
+        (*FIT[:4], "--format", "docx"),
+        (*FIT[:4], "--folds", "1"),
+        (*FIT[:4], "--tags", "a", "--labels", "b"),
+        (*FIT, "--components", "3"),
+        ("predict", "m.grople"),
+        ("predict", "m.grople", "things.jsonl", "--to", "xml"),
+        ("predict", "m.grople", "things.jsonl", "--top-k", "0"),
+        ("predict", "m.grople", "things.jsonl", "--threshold", "7"),
+        ("predict", "m.grople", "things.jsonl", "--to", "csv", "--explain"),
+        ("export", "m.grople"),
+    ],
+)
+def test_wrong_commands_show_the_usage(grople_command, things, arguments):
+    result = grople_command(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "Usage" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_model_of_another_version(grople_command, things, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "FORMAT_VERSION", files.FORMAT_VERSION + 1)
+        assert grople_command(*FIT).returncode == 0
+    result = grople_command("predict", "new.grople", "things.jsonl")
+    assert_one_message(result, "new.grople", "upgrade grople")
+
+
+def test_names_in_any_script(grople_command, things):
+    document = {"text": "ein Schachspiel", "tags": ["Spiel::Brett, größe", "遊戲"]}
+    lines = "\n".join(json.dumps(document, ensure_ascii=False) for _ in range(6))
+    (things / "naïve 遊戲.jsonl").write_text(lines + "\n" + lines.replace("Schach", "Karten"))
+    model = "modèle 1.grople"
+    assert grople_command("fit", "naïve 遊戲.jsonl", "-o", model, "--method", "ridge",
+                          "--folds", "0").returncode == 0  # fmt: skip
+    text = said(grople_command("predict", model, "naïve 遊戲.jsonl", "--top-k", "2"))
+    assert set(tags_of(text)[0]) == set(document["tags"])
+
+
+def test_a_full_disk_leaves_no_half_file(grople_command, things):
+    """A limit on the size of files stands in for a disk that is full."""
+    before = sorted(things.iterdir())
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+        fitted = grople_command(*FIT)
+        predicted = grople_command("predict", "m.grople", "things.jsonl", "-o", "out.jsonl")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert_one_message(fitted, "new.grople", "File too large")
+    assert_one_message(predicted, "out.jsonl", "File too large")
+    assert sorted(things.iterdir()) == before
+
+
+def test_the_demonstration_without_pictures(grople_command, isolated, monkeypatch):
+    """What needs no extra is shown; what does says which."""
+    from grople.cli import demo
+
+    def lacking(*_: object) -> None:
+        raise MissingExtraError("Drawing needs matplotlib")
+
+    monkeypatch.setattr("grople.showcase_page.showcase_page", lacking)
+    written, trouble = demo._write_report(None, None, Path("x.html"))
+    assert written is None
+    assert "matplotlib" in trouble
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "export", "demo"])
+def test_help_has_examples(grople_command, command):
+    text = said(grople_command(command, "--help"))
+    assert "Example" in text
+    assert f"grople {command}" in text
