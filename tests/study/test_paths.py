@@ -100,6 +100,14 @@ def test_products_by_rows_are_products_by_moments(shared_data):
     np.testing.assert_allclose(fold.gram(Z), fold.moments.gram_matrix() @ Z, atol=1e-8)
 
 
+def test_products_leave_out_empty_rows(tiny):
+    fold = split(tiny, 0)
+    Z = np.random.default_rng(0).standard_normal((fold.moments.n_features, 3))
+    for kept in (15, 8, 1, 0):
+        Z[kept:] = 0.0
+        np.testing.assert_allclose(fold.gram(Z), fold.moments.gram_matrix() @ Z, atol=1e-10)
+
+
 def test_measures_are_those_of_the_metrics(tiny):
     fold = split(tiny, 0)
     rng = np.random.default_rng(0)
