@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import resource
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,24 @@ def test_update_and_forget(grople_command, things):
     assert_one_message(twice, "more.jsonl", "not all added before")
 
 
+def test_a_model_of_json_lines_grows_from_a_table(grople_command, things):
+    (things / "new.csv").write_text("text,tags\na chess game,game;clock\n")
+    text = said(grople_command("fit", "new.csv", "--update", "m.grople", "-o", "m.grople"))
+    assert "1 rows added; the model is now that of 64 rows" in text
+    assert "1 new labels: clock" in text
+
+
+def test_a_warning_says_what_not_where(grople_command, things, monkeypatch):
+    def worry(*_: object, **__: object) -> None:
+        warnings.warn("something is odd", UserWarning, stacklevel=2)
+        raise ValueError("and then it broke")
+
+    monkeypatch.setattr("grople.tagging.fitting.fit_tagger", worry)
+    result = grople_command(*FIT)
+    assert result.stderr == "Warning: something is odd\ngrople: and then it broke\n"
+    assert grople_command(*FIT, "--quiet").stderr == "grople: and then it broke\n"
+
+
 def test_compare_table_json_and_picture(grople_command, things):
     text = said(
         grople_command(
@@ -236,6 +255,8 @@ def test_export(grople_command, things):
         (("predict", "no.grople", "things.jsonl"), ("no.grople",)),
         (("predict", "cut.grople", "things.jsonl"), ("cut.grople",)),
         (("predict", "m.grople", "n.csv"), ("n.csv", "no column 'text'", "--text")),
+        (("predict", "m.grople", "things.csv", "--id", "nr"), ("things.csv", "no column 'nr'")),
+        (("predict", "m.grople", "things.jsonl", "--id", "nr"), ("line 1", "no field 'nr'")),
         (("predict", "m.grople", "things.jsonl", "--decision", "best"), ("example_f1",)),
         (("predict", "m.grople", "things.jsonl", "-o", "folder"), ("folder",)),
         (("evaluate", "m.grople", "n.csv", "--labels", "y"), ("n.csv",)),

@@ -167,10 +167,12 @@ def test_search_keeps_what_it_chose(numbers):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_made_and_compared(name, numbers):
-    if name == "groplecv":
-        pytest.skip("as grople, with a search")
     small = part(numbers, np.arange(90))
-    slow = {"extratrees": {"estimator__n_estimators": 5}, "grople": {"n_components": 3}}
+    slow = {
+        "extratrees": {"estimator__n_estimators": 5},
+        "grople": {"n_components": 3},
+        "groplecv": {"n_components": 3, "cv": 2, "alpha": 0.1},
+    }
     method = make_method(name, "micro_f1", **slow.get(name, {}))
     rows = lambda train, test: (small.X[train], small.X[test])  # noqa: E731
     compared = compare_methods({name: method}, small.Y, rows, metric="micro_f1", n_folds=2)

@@ -70,6 +70,9 @@ def test_classes_are_labels_too(data):
     columns, _ = select_labels(model, data.X[:20], Selection())
     given = [model.classes_[own].tolist() for own in columns]
     assert given == [[label] for label in model.predict(data.X[:20])]
+    two = Ridge(1.0).fit(data.X, y == "red")
+    with pytest.raises(ValueError, match="two classes"):
+        Explainer(two, data.feature_names, ["no", "yes"])
 
 
 def test_blocks_do_not_matter(model, data):
@@ -173,6 +176,15 @@ def test_every_format_says_the_same(model, data, tmp_path):
     marks = model.predict(data.X[:9]).toarray()
     order = [int(label) for label in back.label_names]
     assert np.array_equal(back.Y.toarray(), marks[:, order])
+
+
+def test_a_table_keeps_its_columns_where_names_come_and_go(model, data):
+    blocks = [Records(data.X[:2], ["a", "b"]), Records(data.X[2:3])]
+    stream = io.BytesIO()
+    write_tags(tag_records(model, blocks), stream, "csv", label_names(model))
+    rows = list(csv.DictReader(io.StringIO(stream.getvalue().decode())))
+    assert [row["id"] for row in rows] == ["a", "b", ""]
+    assert None not in rows[2]
 
 
 def test_a_table_cannot_hold_its_own_separator(tmp_path):

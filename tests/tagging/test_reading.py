@@ -44,7 +44,7 @@ def test_texts_are_the_same_from_every_format(folder, tmp_path, documents):
 
 
 def test_a_reading_comes_back_from_json():
-    reading = Reading("csv", "a,b", "topics", "body", "id", ("x*",), ("y",), "|", "zero", 0)
+    reading = Reading("csv", "a,b", "topics", "body", "id", ("x*",), ("y",), "|", "zero", 0, True)
     values = reading.to_dict()
     assert all(isinstance(v, str | int | list | None) for v in values.values())
     assert Reading.from_dict(values | {"from a later version": 1}) == reading

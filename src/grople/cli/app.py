@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from contextlib import suppress
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -67,7 +68,9 @@ def run() -> None:
             stream.reconfigure(errors="replace")
     try:
         try:
-            app()
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                app()
         finally:
             sys.stdout.flush()  # a full disk shows here, not when the interpreter ends
     except MissingExtraError as error:
@@ -82,6 +85,18 @@ def run() -> None:
         _fail("not enough memory for these data", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show what a warning says, not where in the library it was raised."""
+    make_console(stderr=True).print(f"Warning: {message}", style="yellow", soft_wrap=True)
 
 
 def _abandon_output() -> None:

@@ -70,7 +70,7 @@ def compare(
         format=format, labels=label_columns, tags=tags, text=text, features=features,
         ignore=ignore, separator=separator, missing=missing,
     )  # fmt: skip
-    with progress(quiet or json) as report:
+    with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         examples, _ = o.open_examples(data, reading)
         compared = compare_on(

@@ -85,6 +85,6 @@ def progress(silent: bool = False) -> Iterator[Callable[[str, int, int], None]]:
         task = bars.add_task("starting", total=None)
 
         def report(step: str, done: int, total: int) -> None:
-            bars.update(task, description=step, completed=done, total=total)
+            bars.update(task, description=step, completed=done, total=total or None)
 
         yield report

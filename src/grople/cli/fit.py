@@ -123,7 +123,7 @@ def fit(
     parameters = {name: value for name, value in parameters.items() if value is not None}
     if parameters and method != "grople":
         raise typer.BadParameter(f"--components and --groups are of GroPLE, not of {method}")
-    with progress(quiet or json) as report:
+    with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         examples, reading = o.open_examples(str(data), o.make_reading(**read))
         tagger, facts = fit_tagger(
@@ -171,10 +171,10 @@ def _update(
     from grople.tagging.changing import change_tagger
     from grople.tagging.fitting import load_tagger
 
-    with progress(quiet or json) as report:
+    with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         tagger = load_tagger(update, moments=True)
-        reading = o.make_reading(**read, base=tagger.reading)
+        reading = o.make_reading(**read, base=tagger.reading.for_records(None))
         add, remove = (
             None if name is None else o.open_examples(name, reading)[0] for name in (data, forget)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +25,7 @@ __all__ = [
     "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Quiet", "Seed",
     "Separator", "Tags", "Text", "check_target", "command_words", "make_reading", "one_of",
     "open_examples", "parse_decision", "remarks", "text_settings",
+    "warnings_unless",
 ]  # fmt: skip
 
 METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
@@ -158,6 +160,8 @@ def make_reading(
         raise typer.BadParameter("give either --label-columns or --tags, not both")
     if labels or tags:  # what the person says replaces both
         base = replace(base or Reading(), labels=None, tags=None)
+    if ids:
+        base = replace(base or Reading(), ids_optional=False)
     return (base or Reading()).overridden(
         format=format,
         labels=labels,
@@ -218,6 +222,15 @@ def remarks(quiet: bool) -> Callable[[str], None]:
             console.print(text, style="yellow", soft_wrap=True)
 
     return say
+
+
+@contextmanager
+def warnings_unless(quiet: bool) -> Iterator[None]:
+    """Keep warnings from the person who asked for quiet."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
+        yield
 
 
 #: Python's words for what a command's options say.

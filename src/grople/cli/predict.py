@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grople.cli import options as o
+from grople.cli.console import progress
+
+if TYPE_CHECKING:
+    from grople.tagging.predicting import TaggedRow
 
 __all__ = ["EXAMPLES", "predict"]
 
@@ -82,9 +87,10 @@ def predict(
         fitted.set_params(decision=rule)
         _ = fitted.decision_  # a rule that does not exist says so before anything is written
     labels, names = label_names(fitted), tagger.features.names
-    reading = o.make_reading(format=format, text=text, ids=id, missing=missing, base=tagger.reading)
     # The format of the file that was learnt from says nothing about this one.
-    reading = reading.for_records(format)
+    reading = o.make_reading(
+        text=text, ids=id, missing=missing, base=tagger.reading.for_records(format)
+    )
     blocks_of = open_records(
         data,
         reading,
@@ -93,7 +99,14 @@ def predict(
         label_names=labels,
         remark=o.remarks(quiet),
     )
-    with o.command_words(), blocks_of as blocks, open_output(output, sys.stdout.buffer) as stream:
+    # On a terminal the tags themselves show that it goes on.
+    silent = quiet or (output is None and sys.stdout.isatty())
+    with (
+        o.command_words(),
+        progress(silent) as report,
+        blocks_of as blocks,
+        open_output(output, sys.stdout.buffer) as stream,
+    ):
         tagged = tag_records(
             fitted,
             blocks,
@@ -101,4 +114,15 @@ def predict(
             selection=Selection.of(top_k, threshold, rule),
             explainer=Explainer(fitted, names, labels) if explain else None,
         )
-        write_tags(tagged, stream, to, labels)
+        write_tags(_counted(tagged, report), stream, to, labels)
+
+
+def _counted(
+    blocks: Iterator[list[TaggedRow]], report: Callable[[str, int, int], None]
+) -> Iterator[list[TaggedRow]]:
+    """Say how many rows are tagged; nobody knows how many there will be."""
+    rows = 0
+    for block in blocks:
+        rows += len(block)
+        report(f"{rows:,} rows", 0, 0)
+        yield block

@@ -61,6 +61,8 @@ def evaluate_tagger(tagger: Tagger, examples: Examples) -> Evaluation:
         Rows with their labels.
     """
     model, known = tagger.model, label_names(tagger.model)
+    if model._targets.kind != "multilabel":
+        raise ValueError("the model gives one class a row, not labels: measure it in Python")
     X, Y, names = labelled_rows(tagger, examples)
     truth = spread_labels(Y, names, known)
     width = truth.shape[1]
@@ -68,9 +70,7 @@ def evaluate_tagger(tagger: Tagger, examples: Examples) -> Evaluation:
     predicted = sp.csr_array(sp.vstack(parts, format="csr"))
 
     def scores(start: int, stop: int) -> Any:
-        known_scores = np.asarray(model.decision_function(X[start:stop]))
-        if known_scores.ndim == 1:
-            known_scores = known_scores[:, None]
+        known_scores = model.decision_function(X[start:stop])
         if width == len(known):
             return known_scores
         # A label that the model does not know is below all that it does.

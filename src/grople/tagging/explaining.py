@@ -103,6 +103,8 @@ class Explainer:
         n_labels: int = 3,
     ) -> None:
         scores = model._model().scores
+        if model._targets.kind == "binary":
+            raise ValueError("a model of two classes has no labels to explain")
         if not isinstance(scores, LinearScores):
             raise ValueError(
                 f"the scores of {type(model).__name__} are not linear in the features: there is "

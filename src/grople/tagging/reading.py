@@ -61,6 +61,8 @@ class Reading:
         What an empty cell is.
     first_index : int
         LIBSVM: the number of the first feature, 0 or 1.
+    ids_optional : bool
+        Whether a file need not have the `ids`: another had.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Reading:
     separator: str = ";"
     missing: str = "error"
     first_index: int = 1
+    ids_optional: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -96,8 +99,8 @@ class Reading:
         return replace(self, **{key: value for key, value in values.items() if value})
 
     def for_records(self, format: str | None) -> Reading:
-        """Return this for another file, whose format is only what the person says."""
-        return replace(self, format=format)
+        """Return this for another file: its format is what the person says, names are a gift."""
+        return replace(self, format=format, ids_optional=True)
 
 
 def read_examples(
@@ -145,8 +148,8 @@ def read_examples(
         tags = reading.tags or reading.labels or TAGS
         reading = replace(reading, text=reading.text or TEXT, tags=tags)
         _refuse(reading, name, "features", "ignore")
-        table = read_texts(name, text=str(reading.text), labels=tags, ids=reading.ids)
-        return table, reading
+        ids = None if reading.ids_optional else reading.ids
+        return read_texts(name, text=str(reading.text), labels=tags, ids=ids), reading
     if reading.format in TABLES:
         return _read_table(name, reading)
     _refuse(reading, name, "text", "ids", "tags")
@@ -232,6 +235,8 @@ def _read_table(name: str, reading: Reading) -> tuple[Bundle | TextTable, Readin
         if reading.text is None and TEXT in names and not reading.features:
             reading = replace(reading, text=None if TEXT in reading.ignore else TEXT)
         _refuse(reading, name, *(("features",) if reading.text else ()))
+        if reading.ids_optional and reading.ids not in names:
+            reading = replace(reading, ids=None)
         for column, what in ((reading.text, "the text"), (reading.ids, "the row names")):
             if column is not None and column not in names:
                 there = ", ".join(map(repr, names[:8]))

@@ -17,7 +17,7 @@ from grople.datasets._extreme_rows import RowGrammar, Rows
 from grople.datasets._matrices import MAX_COLUMNS
 from grople.datasets._streams import Source, decode
 from grople.datasets.extreme import _HEADER
-from grople.datasets.text import _document, _text
+from grople.datasets.text import _document, _field, _text
 from grople.errors import DataError
 from grople.tagging.reading import TEXT, Reading, table_batches, text_cells
 
@@ -62,8 +62,8 @@ def _json_lines(source: Source, wanted: Wanted) -> Blocks:
                 continue
             document = _document(decode(line, "utf-8", source.path, number), source.path, number)
             texts.append(_text(document, field, source.path, number))
-            if ids is not None and ids in document:
-                names.append(str(document[ids]))
+            if ids is not None and (ids in document or not wanted.reading.ids_optional):
+                names.append(str(_field(document, ids, source.path, number)))
         if texts:
             yield Records(texts, names if len(names) == len(texts) else None)
 
@@ -80,6 +80,8 @@ def _table(source: Source, wanted: Wanted) -> Blocks:
     with table_batches(source, str(reading.format)) as (names, batches):
         place = {column: index for index, column in enumerate(names)}
         ids = place.get(reading.ids) if reading.ids else None
+        if reading.ids and ids is None and not reading.ids_optional:
+            raise DataError(f"no column {reading.ids!r} for the row names", file=source.path)
         text = reading.text or TEXT
         if wanted.texts and text not in place:
             there = ", ".join(map(repr, names[:8]))

@@ -118,12 +118,12 @@ def _csv(blocks: Blocks, stream: IO[bytes], label_names: Sequence[str]) -> int:
             f"the label {split[0]!r} holds a {SEPARATOR!r}, which separates labels in a table: "
             "write JSON lines instead"
         )
-    rows = 0
+    rows, named = 0, False
     for block in blocks:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
-        named = block[0].name is not None
         if rows == 0:
+            named = block[0].name is not None
             table.writerow(["row", *(["id"] if named else []), "labels", "probabilities"])
         for row in block:
             labels = SEPARATOR.join(tag.label for tag in row.tags)

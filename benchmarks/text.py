@@ -1,0 +1,66 @@
+"""Tags for raw text: GroPLE beside TF-IDF + one-vs-rest LinearSVC, same features, same decision.
+
+Debian's package descriptions; 25,000 to learn from, the rest to measure. Both see the same TF-IDF
+rows, and both decide on out-of-fold scores of their training rows.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+
+from benchmarks import data_folder, table
+from grople.datasets.text import TextTable, read_texts
+from grople.features import Features
+from grople.metrics import evaluate
+from grople.tagging.changing import spread_labels, widened
+from grople.tagging.fitting import _labels
+from grople.tagging.methods import METHODS, make_method
+
+#: Minutes of work.
+ON_REQUEST = True
+NAMES = ("ridge", "plst", "linearsvc", "grople")
+MEASURES = ("accuracy", "example_f1", "macro_f1", "micro_f1", "precision_at_1")
+
+
+def part(texts: TextTable, rows: np.ndarray) -> TextTable:
+    return TextTable(
+        tuple(texts.texts[i] for i in rows), tuple(texts.tags[i] for i in rows), name=texts.name
+    )
+
+
+def run(quick: bool = False) -> str:
+    folder = data_folder()
+    if folder is None:
+        return "Debian's package descriptions are not here: set GROPLE_DATA."
+    texts = read_texts(folder / "debtags" / "debtags.jsonl.gz")
+    order = np.random.RandomState(0).permutation(len(texts))
+    train, test = (order[:2000], order[2000:3000]) if quick else (order[:25000], order[25000:])
+    known, unseen = part(texts, train), part(texts, test)
+    features, _ = Features.fit_text(known.texts, max_features=1000 if quick else None)
+    X, (Y, names) = features.transform(known.texts), _labels(known)
+    X_test, (truth, test_names) = features.transform(unseen.texts), _labels(unseen)
+    truth = spread_labels(truth, test_names, names)
+    rows, seconds = [], {}
+    for name in NAMES:
+        model = make_method(name, "example_f1", n_jobs=2)
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, Y)
+        seconds[name] = time.perf_counter() - started
+        scores = np.full(truth.shape, -1e9)
+        scores[:, : len(names)] = model.decision_function(X_test)
+        found = evaluate(truth, widened(model.predict(X_test), truth.shape[1]), scores)
+        rows.append(
+            [METHODS[name][0], *(f"{found[m]:.4f}" for m in MEASURES), f"{seconds[name]:.1f}"]
+        )
+    for row, name in zip(rows, NAMES, strict=True):
+        row.append(f"{seconds['linearsvc'] / seconds[name]:.2f}×")
+    return (
+        f"{len(train):,} packages to learn from, {len(test):,} to measure; {X.shape[1]:,} words, "
+        f"{truth.shape[1]} tags; decisions for example-F1; 0/0 = 0.\n\n"
+        + table(["method", *MEASURES, "fit s", "as fast as LinearSVC"], rows)
+    )
