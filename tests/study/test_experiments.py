@@ -190,7 +190,8 @@ def test_an_empty_store_shows_nothing_and_says_so(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["approximation", "heatmap", "cost"])
-def test_an_experiment_runs_from_plan_to_exhibit(name, tiny, tmp_path):
+def test_an_experiment_runs_from_plan_to_exhibit(name, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("grople.study.costs.REPEATS", 1)
     plan = EXPERIMENTS[name].plan(Options((tiny,), quick=True, folds=(0, 1)))
     if name == "cost":  # of the sizes two that differ in N alone: the others take as long again
         plan = [b for b in plan if b.settings[0]["n_rows"] <= 2000][:2]

@@ -85,11 +85,9 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
 
 
 def _write_figure(figure: Figure, folder: Path) -> None:
-    drawn = figure.draw()
     name = _file_name(figure.name)
-    write_text(folder / f"{name}.svg", figure_svg(drawn, name, standalone=True))
-    whole = getattr(drawn, "figure", drawn)
-    whole.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+    write_text(folder / f"{name}.svg", figure_svg(figure.drawn, name, standalone=True))
+    figure.drawn.figure.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
 
 
 def _summary(page: Page, exhibits: Mapping[str, Exhibit]) -> None:
@@ -100,13 +98,14 @@ def _summary(page: Page, exhibits: Mapping[str, Exhibit]) -> None:
         if not findings:
             advice = f"not run: `grople study run {name}`".replace("`", "")
             rows.append([number, claim, Cell("open", emphasis="muted"), advice])
-        for finding in findings:
+        for i, finding in enumerate(findings):
             verdict = Cell(finding.verdict, shade=VERDICTS[finding.verdict] or None)
-            rows.append([number, claim, verdict, finding.sentence])
+            told = Cell(claim, emphasis="muted" if i else "")
+            rows.append([number, told, verdict, _typeset(finding.sentence)])
     section.table(Table(["claim", "the paper", "verdict", "here"], rows, caption="Claims"))
     notes = [note for name in ("comparison", "approximation") for note in exhibits[name].notes]
     if notes:
-        section.text("\n".join(f"- {note}" for note in notes))
+        section.text("\n".join(f"- {_typeset(note)}" for note in notes))
     section.text(
         "Verdicts follow from the numbers by rules: they say what these runs show, on the data "
         "sets and folds below, and no more."
@@ -168,12 +167,13 @@ def _section(page: Page, name: str, exhibit: Exhibit) -> None:
         section.text(f"Not run yet: `grople study run {name} --store DIR`.")
         return
     for note in exhibit.notes:
-        section.text(note)
+        section.text(_typeset(note))
     for finding in exhibit.findings:
-        section.text(f"**Claim {finding.claim}, {finding.verdict}.** {finding.sentence}")
+        told = _typeset(finding.sentence)
+        section.text(f"**Claim {finding.claim}, {finding.verdict}.** {told}")
     for figure in exhibit.figures:
         id = f"figure-{_file_name(figure.name)}"
-        section.figure(figure.draw(), id, figure.caption, figure.alt)
+        section.figure(figure.drawn, id, figure.caption, figure.alt)
     for _, table in exhibit.tables:
         section.table(table)
     section.text(f"To run again: `grople study run {name} --store DIR`.")
@@ -206,6 +206,11 @@ def _provenance(page: Page, store: Store, command: str) -> None:
     lines = [command] if command else []
     lines += ["grople study run all --store DIR", "grople study report --store DIR -o report.html"]
     section.text("\n".join(f"- `{line}`" for line in lines))
+
+
+def _typeset(text: str) -> str:
+    """Return a sentence with minus signs where numbers have hyphens (but not in 1e-4)."""
+    return re.sub(r"(?<![\w.])-(?=\.?\d)", "−", text)
 
 
 def _file_name(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from grople.pages import Table
@@ -91,12 +92,17 @@ def judged(held: int, parts: int, n_datasets: int = ENOUGH) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, drawn when it is needed."""
+    """A picture, drawn when it is first needed."""
 
     name: str
     draw: Callable[[], Any]
     caption: str
     alt: str
+
+    @cached_property
+    def drawn(self) -> Any:
+        """The matplotlib axes."""
+        return self.draw()
 
 
 @dataclass(frozen=True)
