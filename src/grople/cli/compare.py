@@ -58,8 +58,9 @@ def compare(
 
     Every method decides for --metric on out-of-fold scores of its training rows.
     """
+    from grople.datasets.text import TextTable
     from grople.tagging.fitting import compare_on
-    from grople.tagging.methods import METHODS, make_method, method_names
+    from grople.tagging.methods import METHODS, make_method, method_names, text_form
 
     names = method_names(methods)
     if plot is not None:
@@ -73,12 +74,14 @@ def compare(
     with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         examples, _ = o.open_examples(data, reading)
+        estimators = {}
+        for name in names:
+            form = text_form(name, max_features) if isinstance(examples, TextTable) else {}
+            estimators[METHODS[name][0]] = make_method(
+                name, metric, random_state=seed, n_jobs=jobs, **form
+            )
         compared = compare_on(
-            examples,
-            {
-                METHODS[name][0]: make_method(name, metric, random_state=seed, n_jobs=jobs)
-                for name in names
-            },
+            examples, estimators,
             metric=metric, n_folds=folds, random_state=seed, normalize=normalize,
             text=o.text_settings(max_features, ngrams), report=report,
         )  # fmt: skip

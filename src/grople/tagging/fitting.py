@@ -26,7 +26,7 @@ from grople.features import Features, TextFeatures
 from grople.modelfile import read_model, save_model
 from grople.search import SEARCHED, GroPLECV
 from grople.tagging.comparing import Comparison, Report, Representation, compare_methods
-from grople.tagging.methods import STORABLE, make_method
+from grople.tagging.methods import STORABLE, make_method, text_form
 from grople.tagging.reading import Reading
 from grople.tagging.records import aligned_features, plain_rows
 
@@ -197,6 +197,8 @@ def fit_tagger(
     features, X = _fit_features(examples, normalize, text or {})
     Y, names = _labels(examples)
     report("searching" if search else "fitting", 1, 2)
+    if isinstance(examples, TextTable):
+        parameters = text_form(method, (text or {}).get("max_features")) | parameters
     model = make_method(
         "groplecv" if search else method, metric, random_state=random_state, **parameters
     )
@@ -224,7 +226,7 @@ def tagger_quality(
     rule = tagger.model.decision
     methods = {
         "most frequent labels": make_method("constant", rule),
-        "ridge": make_method("ridge", rule),
+        "ridge": make_method("ridge", rule, form=tagger.model.form),
         type(tagger.model).__name__: _unsearched(tagger.model),
     }
     return compare_on(

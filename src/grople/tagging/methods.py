@@ -17,7 +17,7 @@ from grople.decision import METRIC_RULES
 from grople.estimator import GroPLE
 from grople.search import GroPLECV
 
-__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names"]
+__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names", "text_form"]
 
 #: The most labels that the constant prediction may have.
 MOST_CONSTANT = 20
@@ -122,8 +122,22 @@ METHODS: dict[str, tuple[str, Maker]] = {
     "extratrees": ("extra trees", _rival("extra_trees")),
     "constant": ("most frequent labels", _constant),
 }
+#: Words from which texts are better kept as sparse rows than as matrices of products of words.
+MANY_WORDS = 2000
 #: Methods that learn from moments: they can be stored, and rows added and removed exactly.
 STORABLE = ("grople", "groplecv", "llsf", "plst", "cplst", "faie", "leml", "ridge")
+
+
+def text_form(name: str, max_features: int | None) -> dict[str, Any]:
+    """Return the form of the moments that suits a method on texts: rows of few words each.
+
+    Examples
+    --------
+    >>> text_form("plst", None), text_form("plst", 500), text_form("linearsvc", None)
+    ({'form': 'implicit'}, {}, {})
+    """
+    many = max_features is None or max_features > MANY_WORDS
+    return {"form": "implicit"} if many and name in STORABLE else {}
 
 
 def method_names(text: str) -> list[str]:
