@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from sklearn.preprocessing import normalize
 from grople import GroPLE, ModelFileError
 from grople.baselines import Ridge
 from grople.datasets import load, make_grouped_multilabel
-from grople.decision import Decision
+from grople.decision import Rule
 from grople.features import Features
 from grople.meta import MultilabelDecisionClassifier
-from grople.onnx import _curve, _Graph, export_onnx
+from grople.onnx import export_onnx
+from grople.onnx.export import _curve
+from grople.onnx.graph import Graph
 from tests.contracts.estimators import all_estimators, name_of
 
 onnx = pytest.importorskip("onnx")
@@ -107,7 +109,11 @@ def test_the_embedded_data(tmp_path: Path, rule: Any, embedded: Any) -> None:
 def embedded() -> tuple[Any, Any]:
     data = load("debtags-mini")
     rows = data.X.astype(np.float32)
-    model = GroPLE(40, gamma=1.0, random_state=0).fit(rows[:600], data.Y[:600])
+    # Labels on the very same rows have the same scores but for rounding, which decides what comes
+    # first where the order counts: one of each is enough here.
+    _, kept = np.unique(data.Y[:600].toarray(), axis=1, return_index=True)
+    model = GroPLE(40, gamma=1.0, random_state=0).fit(rows[:600], data.Y[:600, kept])
+    assert model.decision_.decoder is not None
     return model, rows[3000:].toarray()
 
 
@@ -150,40 +156,61 @@ def test_any_curve(steps: list[float], start: float, seed: int) -> None:
     values = np.sort(rng.random(len(at)))
     scores = np.concatenate([rng.normal(0, 10, 40), at, at - 1e-6, at + 1e-6, [1e30, -1e30]])
     scores = scores.astype(np.float32)[:, None]
-    graph = _Graph()
-    graph.output("p", _curve(graph, graph.add("Cast", "X", to=graph.DOUBLE), at, values), [None, 1])
+    graph = Graph()
+    graph.output("p", _curve(graph, graph.double("X"), at, values), [None, 1])
     opened = onnxruntime.InferenceSession(graph.model(1, {}).SerializeToString())
     (found,) = opened.run(None, {"X": scores})
     expected = np.interp(scores.astype(np.float64), at, values)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-def test_a_decision_that_sees_more_than_scores_is_named(tmp_path: Path) -> None:
-    @dataclass(frozen=True)
-    class Further(Decision):
-        decoder: Any = None
+@pytest.mark.parametrize("share", ["group", "label"])
+@pytest.mark.parametrize("calibration", ["isotonic", "sigmoid"])
+def test_curves_that_labels_bend(tmp_path: Path, share: str, calibration: str) -> None:
+    rule = Rule(calibration=calibration, share=share)
+    model = GroPLE(5, 3, decision=rule, random_state=0).fit(X, Y)
+    assert model.decision_.bend_slope is not None
+    export_onnx(model, tmp_path / "m.onnx")
+    assert_agrees(tmp_path / "m.onnx", model, X)
 
-    model = Ridge(1.0).fit(X, Y)
-    plain = model.decision_
-    known = (plain.rule, plain.curve_scores, plain.curve_probabilities, plain.thresholds)
-    further = Further(*known, decoder="a tree")
-    model._solution.decisions[plain.rule] = further
+
+@pytest.mark.parametrize("n_labels", [3, 7, 40])
+def test_a_second_look(tmp_path: Path, n_labels: int) -> None:
+    data = make_grouped_multilabel(400, 20, n_labels, n_groups=3, random_state=1)
+    rows = data.X.toarray().astype(np.float32)
+    model = GroPLE(5, 3, decision=Rule(context=True), random_state=0).fit(rows, data.Y)
+    decision = model.decision_
+    curve = replace(decision, decoder=None)
+    scores = model.decision_function(rows)
+    # The decoder has something to say, so that a graph without it would not agree.
+    assert np.abs(curve.probabilities(scores) - decision.probabilities(scores)).max() > 0.01
+    export_onnx(model, tmp_path / "m.onnx")
+    onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"), full_check=True)
+    # The networks compute in 32 bits, on either side.
+    assert_agrees(tmp_path / "m.onnx", model, rows, rtol=0, atol=1e-5)
+
+
+def test_a_second_look_with_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grople.decision.context.DENSE_LABELS", 3)
+    data = make_grouped_multilabel(400, 20, 7, n_groups=3, random_state=1)
+    rows = data.X.toarray().astype(np.float32)
+    model = Ridge(1.0, decision=Rule(context=True)).fit(rows, data.Y)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         export_onnx(model, tmp_path / "m.onnx")
-    assert [w for w in caught if "more than the score of a label (decoder)" in str(w.message)]
-    assert_agrees(tmp_path / "m.onnx", model, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model._solution.decisions[plain.rule] = replace(further, decoder=None)
-        export_onnx(model, tmp_path / "m.onnx")
+    (warning,) = [w for w in caught if "those of the scores alone" in str(w.message)]
+    assert warning.filename == __file__
+    found = outputs(tmp_path / "m.onnx", rows)["probabilities"]
+    curve = replace(model.decision_, decoder=None)
+    expected = curve.probabilities(model.decision_function(rows))
+    np.testing.assert_allclose(found, expected, **ROUNDED)
 
 
 def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Ridge(1.0, decision="sign").fit(X, Y)
     with pytest.raises(ModelFileError, match="cannot be written"):
         export_onnx(model, tmp_path / "no such folder" / "m.onnx")
-    monkeypatch.setattr("grople.onnx.LARGEST", 100)
+    monkeypatch.setattr("grople.onnx.graph.LARGEST", 100)
     with pytest.raises(ModelFileError, match="too large"):
         export_onnx(model, tmp_path / "m.onnx")
     with pytest.raises(ModelFileError, match="no model of grople"):

@@ -18,7 +18,7 @@ import pandas as pd
 from grople import GroPLE, GroPLECV
 from grople.baselines import MLSF, Ridge
 from grople.datasets import make_grouped_multilabel
-from grople.decision import METRIC_RULES
+from grople.decision import METRIC_RULES, Rule
 from grople.features import Features
 from grople.modelfile import save_model
 from grople.modelfile.files import FORMAT_VERSION
@@ -28,6 +28,7 @@ RULES = (*METRIC_RULES, "sign")
 DATA = make_grouped_multilabel(70, 8, 5, n_groups=2, random_state=7)
 X, Y = DATA.X.toarray(), DATA.Y.toarray()
 FIRST = slice(0, 60)
+MANY = make_grouped_multilabel(400, 8, 5, n_groups=2, random_state=7)
 TEXTS = [" ".join(f"word{i}" for i in np.flatnonzero(row)) for row in X]
 
 
@@ -38,6 +39,7 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
     text, rows = Features.fit_text(TEXTS[FIRST], min_df=1)
     numbers = Features.plain([f"feature {i}" for i in range(X.shape[1])], unit_rows=True)
     scaled = numbers.transform(X)
+    twice = Ridge(1.0, decision=Rule("example_f1", context=True))
     search = GroPLECV(3, 2, alpha=[0.0, 1.0], gamma=1.0, cv=2, random_state=0)
     return {
         "grople": (GroPLE(4, 2, random_state=0).fit(X[FIRST], pd.DataFrame(Y[FIRST], **names)),
@@ -45,6 +47,8 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
         "text": (Ridge(1.0, form="implicit", decision="micro_f1").fit(rows, DATA.Y[FIRST]), text,
                  text.transform(TEXTS)),
         "chains": (MLSF(2, random_state=0).fit(scaled[FIRST], Y[FIRST]), numbers, scaled),
+        # Rows enough for a second look at candidates; too many of them to keep in the file.
+        "decoder": (twice.fit(MANY.X, MANY.Y), None, X),
         "classes": (search.fit(X[FIRST], kinds[FIRST]), None, X),
     }  # fmt: skip
 
@@ -62,7 +66,8 @@ def main() -> None:
         if path.exists():
             print(f"{path.name} is there")
             continue
-        save_model(path, model, features=features, notes=f"golden: {name}")
+        kept = name != "decoder"
+        save_model(path, model, features=features, with_moments=kept, notes=f"golden: {name}")
         found = {
             "X": dense(rows),
             "Y": Y,

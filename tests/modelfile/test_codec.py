@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grople.decision import Decision
+from grople.decision import Decision, Evidence, ScoreCounts
 from grople.errors import ModelFileError
+from grople.estimator import GroPLEModel
 from grople.groups import Groups
 from grople.linear import LinearScores
 from grople.modelfile.codec import DEEPEST, Decoder, Encoder
@@ -147,6 +148,37 @@ def test_a_field_that_came_later_has_its_default(tmp_path: Path) -> None:
     node["fields"]["colour"] = "red"
     with pytest.raises(ModelFileError, match="'colour' of its Decision is unknown: a newer"):
         Decoder(container).decode(node)
+
+
+def test_what_of_a_cache_cannot_be_stored_is_left_out(tmp_path: Path) -> None:
+    counts = ScoreCounts(np.ones((2, 3)), np.ones((2, 4, 3)))
+    cache: dict[Any, Any] = {"fine": 1.5, "code": print}
+    evidence = Evidence(counts, calibrated=cache)
+    cache["itself"] = (evidence, 2)
+    cache["other"] = (Evidence(counts), 2)
+    decoded, _ = stored(evidence, tmp_path / "f")
+    assert decoded.calibrated.keys() == {"fine", "other"}
+    assert same(decoded.calibrated["other"], cache["other"])
+    assert cache.keys() == {"fine", "code", "itself", "other"}
+    inside: list[Any] = []
+    held = GroPLEModel(inside, None, None, 1.0, None, None)  # type: ignore[arg-type]
+    inside.append(held)
+    with pytest.raises(TypeError, match="GroPLEModel inside itself"):
+        Encoder().encode(held, "it")
+
+
+def test_records_can_be_left_out(tmp_path: Path) -> None:
+    value = [Groups(np.arange(3)), LinearScores(np.ones((1, 2)) / 3, np.zeros(2))]
+    encoder = Encoder(leave_out=("Groups",))
+    assert encoder.encode(value, "it")[0] is None
+    encoder = Encoder()
+    node = encoder.encode(value, "it")
+    write_container(tmp_path / "f", encoder.arrays, {})
+    container = open_container(tmp_path / "f")
+    left, scores = Decoder(container, leave_out=("Groups",)).decode(node)
+    assert left is None
+    assert same(scores, value[1])
+    assert container.unread() == ["it.0.membership"]
 
 
 @dataclass(frozen=True)

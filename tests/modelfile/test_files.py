@@ -20,10 +20,11 @@ import grople
 from grople import GroPLE, GroPLECV, ModelFileError, Moments, load_model
 from grople.baselines import BSVM, LEML, MLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
-from grople.decision import METRIC_RULES
+from grople.decision import METRIC_RULES, Rule
 from grople.features import Features
 from grople.meta import MultilabelDecisionClassifier
 from grople.modelfile import read_model, save_model
+from grople.modelfile.container import open_container
 from grople.modelfile.storable import ATTRIBUTES
 from tests.contracts.estimators import all_estimators, moment_estimators, name_of
 
@@ -160,6 +161,25 @@ def test_the_decision_can_be_changed_afterwards(
     assert model.decision == estimator.decision
     for rule in (*METRIC_RULES, "sign", 0.25, -0.5):
         assert_same_predictions(loaded.set_params(decision=rule), model.set_params(decision=rule))
+
+
+@pytest.mark.parametrize("with_moments", [True, False])
+@pytest.mark.parametrize("estimator", [Ridge(1.0), BSVM()], ids=["Ridge", "BSVM"])
+def test_a_second_look_travels_along(tmp_path: Path, estimator: Any, with_moments: bool) -> None:
+    data = make_grouped_multilabel(400, 20, 7, n_groups=3, random_state=1)
+    rule = Rule("micro_f1", context=True)
+    model = clone(estimator).set_params(decision=rule).fit(data.X, data.Y)
+    assert model.decision_.decoder is not None
+    loaded = reloaded(model, tmp_path, with_moments=with_moments)
+    assert loaded.decision == rule
+    for other in (rule, Rule("accuracy", context=True), Rule("top_k", context=True), "sign", 0.3):
+        for learner in (loaded, model):
+            learner.set_params(decision=other)
+        assert_same_predictions(loaded, model, data.X)
+    model.set_params(decision=rule).save(tmp_path / "m", with_moments=with_moments)
+    assert_same_predictions(read_model(tmp_path / "m", moments=False).model, model, data.X)
+    names = " ".join(open_container(tmp_path / "m").entries)
+    assert ("candidates" in names) == with_moments  # which say what every row was labelled
 
 
 def test_rules_that_were_not_counted_stay_so(tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ from grople import GroPLE, ModelFileError
 from grople.base import LabelClassifier
 from grople.baselines import MLSF, Ridge
 from grople.datasets import make_grouped_multilabel
+from grople.decision import Rule
 from grople.features import Features
 from grople.modelfile import read_model, save_model
 from tests.modelfile.forge import ITEM_SIZES, sealed, taken_apart
 
 DATA = make_grouped_multilabel(40, 6, 4, n_groups=2, random_state=1)
 X, Y = DATA.X.toarray(), DATA.Y.toarray()
+MANY = make_grouped_multilabel(400, 6, 4, n_groups=2, random_state=1)
 fuzz = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -35,6 +37,7 @@ def files(tmp_path_factory: Any) -> dict[str, bytes]:
     models = {
         "GroPLE": GroPLE(3, 2, random_state=0, row_check=True).fit(X, Y),
         "implicit": Ridge(1.0, form="implicit").fit(DATA.X, Y),
+        "context": Ridge(1.0, decision=Rule(context=True)).fit(MANY.X, MANY.Y),
         "MLSF": MLSF(2, random_state=0).fit(X, Y),
         "classes": Ridge(1.0).fit(X, np.array(["a", "b", "c"], dtype=object)[Y[:, 0] + Y[:, 1]]),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from grople.decision import Decision, ScoreCounts, check_rule
+from grople.decision import Decision, Evidence, check_rule
 from grople.errors import ModelFileError
 from grople.linear import LinearScores
 from grople.targets import Targets
@@ -90,9 +90,9 @@ def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
 
 def _check_decisions(solution: Any, rule: Any) -> None:
     """Refuse a model that would have to be learnt again before it could decide."""
-    counts, decisions = solution.counts, solution.decisions
-    if counts is not None and not isinstance(counts, ScoreCounts):
-        raise ModelFileError("its counts of scores are none")
+    evidence, decisions = solution.evidence, solution.decisions
+    if evidence is not None and not isinstance(evidence, Evidence):
+        raise ModelFileError("what its decisions were fitted on is missing")
     fine = isinstance(decisions, dict) and rule in decisions
     if not fine or not all(isinstance(decision, Decision) for decision in decisions.values()):
         raise ModelFileError(f"it has no decision for {rule!r}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,11 @@ LAST_CHARACTER = 0x10FFFF
 class Encoder:
     """Turns values into JSON, and collects their arrays by name.
 
+    Parameters
+    ----------
+    leave_out : collection of str
+        Dataclasses in whose place None is written.
+
     Examples
     --------
     >>> encoder = Encoder()
@@ -49,10 +55,13 @@ class Encoder:
     array([0, 1, 2], dtype=uint8)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leave_out: Collection[str] = ()) -> None:
         self.arrays: dict[str, Array] = {}
+        self._leave_out = leave_out
         #: What was stored, by identity; the values are kept so that no identity is used twice.
-        self._stored: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._stored: dict[int, tuple[Any, Any]] = {}
+        #: Dataclasses that are being written, to notice one that holds itself.
+        self._open: set[int] = set()
 
     def encode(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; ``where`` says what it is, in names and in errors."""
@@ -71,8 +80,8 @@ class Encoder:
             return {"$": "tuple", "items": self._each(value, where)}
         if isinstance(value, dict):
             pairs = [
-                [self.encode(key, where), self.encode(item, f"{where}.{key}")]
-                for key, item in value.items()
+                [self.encode(key, where), self.encode(item, f"{where}.{_short(key, i)}")]
+                for i, (key, item) in enumerate(value.items())
             ]
             return {"$": "dict", "items": pairs}
         if id(value) not in self._stored:
@@ -82,7 +91,7 @@ class Encoder:
     def _each(self, values: Any, where: str) -> list[Any]:
         return [self.encode(item, f"{where}.{i}") for i, item in enumerate(values)]
 
-    def _encode_object(self, value: Any, where: str) -> dict[str, Any]:
+    def _encode_object(self, value: Any, where: str) -> Any:
         if isinstance(value, np.ndarray):
             return self._encode_array(value, where)
         if sp.issparse(value) and value.format == "csr":
@@ -92,14 +101,37 @@ class Encoder:
             }
             kind = "csr_array" if isinstance(value, sp.sparray) else "csr_matrix"
             return {"$": kind, "shape": [int(size) for size in value.shape], **parts}
-        name = type(value).__name__
         if is_in(RECORDS, value):
-            fields = {
-                field.name: self.encode(getattr(value, field.name), f"{where}.{field.name}")
-                for field in dataclasses.fields(value)
-            }
-            return {"$": "record", "class": name, "fields": fields}
+            return self._encode_record(value, where)
+        name = type(value).__name__
         raise TypeError(f"{where} is a {name}, which a model file cannot hold")
+
+    def _encode_record(self, value: Any, where: str) -> Any:
+        name = type(value).__name__
+        if name in self._leave_out:
+            return None
+        if id(value) in self._open:
+            raise TypeError(f"{where} is a {name} inside itself, which a model file cannot hold")
+        self._open.add(id(value))
+        fields = {}
+        for field in dataclasses.fields(value):
+            part = getattr(value, field.name)
+            if not field.compare and isinstance(part, dict):
+                # Only a cache takes no part in comparisons: what cannot be stored is found again.
+                part = {key: item for key, item in part.items() if self._can_store(item)}
+            fields[field.name] = self.encode(part, f"{where}.{field.name}")
+        self._open.remove(id(value))
+        return {"$": "record", "class": name, "fields": fields}
+
+    def _can_store(self, value: Any) -> bool:
+        """Tell whether a value can be stored, leaving nothing behind of one that cannot."""
+        trial = Encoder(self._leave_out)
+        trial._open = set(self._open)
+        try:
+            trial.encode(value, "")
+        except TypeError:
+            return False
+        return True
 
     def _encode_array(self, values: Array, where: str) -> dict[str, Any]:
         kind = values.dtype.kind
@@ -143,11 +175,13 @@ class Decoder:
     """Turns JSON into values again, taking arrays from a container.
 
     Everything is checked on the way: what a field should hold, the places of sparse entries, the
-    characters of texts. Whatever is wrong raises :class:`~grople.ModelFileError`.
+    characters of texts. Whatever is wrong raises :class:`~grople.ModelFileError`. Dataclasses that
+    are to be left out are None, and their arrays are not read.
     """
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, leave_out: Collection[str] = ()) -> None:
         self._container = container
+        self._leave_out = leave_out
         self._depth = 0
 
     def decode(self, node: Any) -> Any:
@@ -212,6 +246,8 @@ class Decoder:
     def _decode_record(self, node: dict[str, Any]) -> Any:
         name, given = node["class"], node["fields"]
         cls = record_class(name)
+        if name in self._leave_out:
+            return None
         hints = typing.get_type_hints(cls)
         fields = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(given.keys() - fields)
@@ -235,6 +271,11 @@ class Decoder:
         "record": _decode_record,
         "tuple": _decode_tuple,
     }
+
+
+def _short(key: Any, place: int) -> str:
+    """Return what to call an entry of a dict in the names of its arrays."""
+    return str(key) if isinstance(key, str | int | float) else str(place)
 
 
 def _narrowed(values: Array) -> Array | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from grople import __version__
 from grople.base import LabelClassifier, Lazy
-from grople.decision import METRIC_RULES
+from grople.decision import METRIC_RULES, Evidence
 from grople.errors import ModelFileError
 from grople.features import Features
 from grople.modelfile.checks import check_model
@@ -26,7 +26,14 @@ from grople.modelfile.container import (
     write_json,
 )
 from grople.modelfile.detached import DetachedMoments, detached
-from grople.modelfile.storable import ATTRIBUTES, ESTIMATORS, ROWS, estimator_class, is_in
+from grople.modelfile.storable import (
+    ATTRIBUTES,
+    ESTIMATORS,
+    ROW_ATTRIBUTES,
+    ROW_RECORDS,
+    estimator_class,
+    is_in,
+)
 from grople.targets import Targets
 
 __all__ = ["FORMAT_VERSION", "SavedModel", "load_model", "read_model", "save_model"]
@@ -105,7 +112,7 @@ def save_model(
     """
     if os.fspath(path).endswith(".gz"):
         raise ModelFileError(f"{path}: a model file is not compressed; leave out .gz")
-    encoder = Encoder()
+    encoder = Encoder(leave_out=() if with_moments else ROW_RECORDS)
     with _about(path):
         try:
             content = {
@@ -163,7 +170,7 @@ def read_model(path: str | Path, *, moments: bool = True, memory_map: bool = Tru
         container = open_container(path, memory_map=memory_map)
         _check_version(container.metadata)
         content = parse_json(container.metadata.get("content", "").encode(), "its content")
-        decoder = Decoder(container)
+        decoder = Decoder(container, leave_out=() if moments else ROW_RECORDS)
         try:
             model = _estimator_from_json(content["model"], decoder, moments)
             features = decoder.decode(content["features"])
@@ -206,11 +213,9 @@ def _estimator_to_json(model: Any, encoder: Encoder, with_moments: bool) -> dict
         )
     solution = _solved(model)
     state = {key: value for key, value in vars(model).items() if key in ATTRIBUTES}
-    if not with_moments:
-        state = {key: value for key, value in state.items() if key not in ROWS}
-        if "moments_" in state:
-            state["moments_"] = detached(state["moments_"])
-            state |= dict.fromkeys(ROWS)
+    if not with_moments and "moments_" in state:
+        state["moments_"] = detached(state["moments_"])
+        state |= dict.fromkeys(ROW_ATTRIBUTES)
     # Class probabilities follow from moments, which the file or its reader may leave out.
     steepness = None if model._targets.kind == "multilabel" else model._class_steepness()
     return {
@@ -229,9 +234,12 @@ def _estimator_from_json(node: Any, decoder: Decoder, moments: bool) -> LabelCla
     _refuse_unknown(parameters, cls._get_param_names(), "parameter")  # type: ignore[attr-defined]
     model = cls(**parameters)
     solution = Lazy()
-    _refuse_unknown(node["solution"], vars(solution), "part")
+    _refuse_unknown(node["solution"], {*vars(solution), "counts"}, "part")
     for key, value in node["solution"].items():
-        setattr(solution, key, decoder.decode(value))
+        part = decoder.decode(value)
+        if key == "counts":  # all that early files have of the evidence
+            key, part = "evidence", None if part is None else Evidence(part)
+        setattr(solution, key, part)
     attributes = node["attributes"] if moments else _without_rows(node["attributes"])
     _refuse_unknown(attributes, ATTRIBUTES, "attribute")
     for key, value in attributes.items():
@@ -294,7 +302,7 @@ def _parameters(model: Any, encoder: Encoder) -> dict[str, Any]:
 def _without_rows(attributes: dict[str, Any]) -> dict[str, Any]:
     """Leave out the moments but for their sums, and all rows, without reading them."""
     kept: dict[str, Any] = {
-        key: None if key in ROWS else value for key, value in attributes.items()
+        key: None if key in ROW_ATTRIBUTES else value for key, value in attributes.items()
     }
     if "moments_" in kept:
         fields = {key: kept["moments_"]["fields"][key] for key in SUMS}

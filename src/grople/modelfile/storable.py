@@ -11,7 +11,8 @@ __all__ = [
     "ATTRIBUTES",
     "ESTIMATORS",
     "RECORDS",
-    "ROWS",
+    "ROW_ATTRIBUTES",
+    "ROW_RECORDS",
     "estimator_class",
     "is_in",
     "record_class",
@@ -33,11 +34,14 @@ ESTIMATORS = {
 #: Frozen dataclasses of plain values, with the modules they live in.
 RECORDS = {
     "BSVMModel": "grople.baselines.bsvm",
+    "Candidates": "grople.decision",
     "ChainScores": "grople.baselines.chains",
+    "ContextDecoder": "grople.decision",
     "Decision": "grople.decision",
     "DetachedMoments": "grople.modelfile.detached",
     "Embedding": "grople.embedding",
     "EmbeddingModel": "grople.baselines.linear_embedding",
+    "Evidence": "grople.decision",
     "ExplicitMoments": "grople.moments",
     "GroPLEModel": "grople.estimator",
     "Groups": "grople.groups",
@@ -50,6 +54,7 @@ RECORDS = {
     "Mapping": "grople.mapping",
     "PlainFeatures": "grople.features",
     "Reservoir": "grople.reservoir",
+    "Rule": "grople.decision",
     "ScoreCounts": "grople.decision",
     "Targets": "grople.targets",
     "TextFeatures": "grople.features",
@@ -68,8 +73,9 @@ ATTRIBUTES = (
     "best_score_",
     "cv_results_",
 )
-#: Those of them that hold rows, or one value a row.
-ROWS = ("_reservoir", "_fingerprints")
+#: Attributes and dataclasses that hold rows, or something of every row.
+ROW_ATTRIBUTES = ("_reservoir", "_fingerprints")
+ROW_RECORDS = ("Candidates", "Reservoir")
 
 
 def is_in(table: dict[str, str], value: Any) -> bool:
