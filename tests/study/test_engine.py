@@ -136,6 +136,15 @@ def test_progress_ends_at_the_total(plan, tmp_path):
     assert "example-F1" in seen[-1].best
 
 
+def test_a_unit_that_two_batches_share_counts_once(plan, tmp_path):
+    first = plan[0]
+    second = replace(first, settings=first.settings[:3])
+    seen = []
+    outcome = run([first, second], tmp_path, report=seen.append)
+    assert outcome.computed == len(first.settings)
+    assert seen[-1].done == seen[-1].total == len(first.settings)
+
+
 def test_a_claim_held_elsewhere_is_waited_for(plan, tmp_path, monkeypatch):
     batch = plan[0]
     with Store(tmp_path) as store:

@@ -94,10 +94,9 @@ def run(
     """
     with Store(folder) as store:
         store.check()
-        todo = {batch.name: len(store.missing(batch)) for batch in plan}
-        waiting = [batch for batch in plan if todo[batch.name]]
-        total = sum(len(batch.settings) for batch in plan)
-        missing = sum(todo.values())
+        waiting = [batch for batch in plan if store.missing(batch)]
+        total = len({key for batch in plan for key in batch.unit_keys()})
+        missing = _missing(store, waiting)
         with _watched(store.folder, plan, total, total - missing, jobs, report):
             while waiting:
                 busy = set(_spread(waiting, store, jobs, backend))
@@ -105,8 +104,12 @@ def run(
                 waiting = [b for b in waiting if b.name in busy and store.missing(b)]
                 if waiting:
                     time.sleep(LOOK)
-        left = sum(len(store.missing(batch)) for batch in plan if todo[batch.name])
-        return Outcome(missing - left, total - missing, store.failures(plan))
+        return Outcome(missing - _missing(store, plan), total - missing, store.failures(plan))
+
+
+def _missing(store: Store, plan: Sequence[Batch]) -> int:
+    """Count the units that lack a result, once each: experiments share some."""
+    return len({batch.key(setting) for batch in plan for setting in store.missing(batch)})
 
 
 def _spread(plan: Sequence[Batch], store: Store, jobs: int, backend: str) -> Iterator[str]:
