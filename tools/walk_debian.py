@@ -1,8 +1,7 @@
 """Run the commands of docs/tagging.md on Debian's package descriptions and write what they said.
 
 The page holds the commands; this fills in their output. The descriptions are in ``$GROPLE_DATA`` or
-``../shared/data``. ``--rows N`` learns from fewer packages, to try the walk out: the page is then
-only printed.
+``../shared/data``. ``--rows N`` learns from fewer packages, to try the walk out.
 """
 
 from __future__ import annotations
@@ -76,17 +75,14 @@ def refreshed(page: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Refresh the page, or print what it would be with fewer packages."""
+    """Refresh the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=25_000, help="packages to learn from")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder), options.rows)
         page = refreshed(PAGE.read_text(encoding="utf-8"), Path(folder))
-    if options.rows == 25_000:
-        PAGE.write_text(page, encoding="utf-8")
-    else:
-        print(page)
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
