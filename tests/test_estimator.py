@@ -133,7 +133,7 @@ def test_more_components_and_groups_than_labels_are_clipped():
         {"group_components": 2},
         {"correlation": "psd", "alpha": 1.0},
         {"correlation": None},
-        {"beta": 0.5, "scale": True},
+        {"beta": 0.5, "scale": True, "tol": 1e-11, "max_iter": 5000},
         {"fit_intercept": False},
     ],
 )

@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from grople.decision import Decision, ScoreCounts, check_rule, fit_decision, needs_counts
+from grople.decision import Decision, Evidence, check_rule, fit_decision, needs_counts
 from grople.fingerprints import row_fingerprints
 from grople.parameters import Anything, Parameter, check_parameters
 from grople.reservoir import fold_of
@@ -80,7 +80,7 @@ class Lazy:
 
     def __init__(self) -> None:
         self.model: LearntModel | None = None
-        self.counts: ScoreCounts | None = None
+        self.evidence: Evidence | None = None
         self.decisions: dict[Any, Decision] = {}
 
 
@@ -98,8 +98,8 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Return what was learnt, learning it first where that was put off."""
         raise NotImplementedError
 
-    def _score_counts(self, context: CallbackContext | None) -> ScoreCounts | None:
-        """Return the counts of scores that decisions are fitted on, None where there are none."""
+    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
+        """Return the out-of-fold scores that decisions are fitted on, None where there are none."""
         raise NotImplementedError
 
     def _class_steepness(self) -> float:
@@ -260,9 +260,9 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rule = check_rule(self.decision)
         lazy = self._solution
         if rule not in lazy.decisions:
-            if lazy.counts is None:
-                lazy.counts = self._score_counts(context)
-            lazy.decisions[rule] = fit_decision(rule, lazy.counts)
+            if lazy.evidence is None:
+                lazy.evidence = self._evidence(context)
+            lazy.decisions[rule] = fit_decision(rule, lazy.evidence)
         return lazy.decisions[rule]
 
 
@@ -305,8 +305,8 @@ class RowClassifier(LabelClassifier):
         self._solution.model = self._learn_rows(X, B, weights, context)
         if self._targets.kind == "multilabel" and needs_counts(self.decision):
             blocks = self._out_of_fold(X, B, weights, context)
-            counts = ScoreCounts.from_scores(blocks, B.shape[1])
-            self._solution.counts = counts if counts.shared[0].any() else None
+            cardinality = B.sum() / B.shape[0]
+            self._solution.evidence = Evidence.from_blocks(blocks, B.shape[1], cardinality)
         self._counted = needs_counts(self.decision)
         self.fitted_ = True
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -316,13 +316,13 @@ class RowClassifier(LabelClassifier):
         check_is_fitted(self)
         return self._solution.model
 
-    def _score_counts(self, context: CallbackContext | None) -> ScoreCounts | None:
+    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
         if needs_counts(self.decision) and not self._counted:
             raise ValueError(
                 f"decision={self.decision!r} is fitted on out-of-fold scores, which a fit for "
                 "'sign' or a number does not compute: fit again with this decision"
             )
-        return self._solution.counts
+        return self._solution.evidence
 
     def _out_of_fold(
         self, X: Any, B: Any, weights: Array | None, context: CallbackContext

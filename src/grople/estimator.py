@@ -332,6 +332,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             step.call_on_fit_task_end(estimator=self)
         return result
 
+    def _evidence_groups(self) -> Array | None:
+        return self.label_groups_
+
     def _chosen(self, name: str) -> Any:
         """Return the value of a hyper-parameter (a search overrides this)."""
         return getattr(self, name)

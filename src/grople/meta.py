@@ -25,7 +25,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from grople.base import LabelClassifier, Lazy, ScoredBlock, _weighted, unchanged_on_error
-from grople.decision import ScoreCounts, needs_counts
+from grople.decision import Evidence, needs_counts
 from grople.folds import MultilabelStratifiedKFold
 from grople.parameters import Anything, Choice, Parameter
 from grople.per_label import binary_models, counted, narrow_indices, varying_labels
@@ -169,8 +169,8 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         self._solution.model = self._learn_rows(X, y, B, fit_params, context)
         if self._targets.kind == "multilabel" and self.cv is not None:
             blocks = self._out_of_fold(X, y, B, weights, fit_params, split_params, context)
-            counts = ScoreCounts.from_scores(blocks, B.shape[1])
-            self._solution.counts = counts if counts.shared[0].any() else None
+            cardinality = B.sum() / B.shape[0]
+            self._solution.evidence = Evidence.from_blocks(blocks, B.shape[1], cardinality)
         self.fitted_ = True
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -245,12 +245,12 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         check_is_fitted(self)
         return self._solution.model
 
-    def _score_counts(self, context: CallbackContext | None) -> ScoreCounts | None:
+    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
         if self.cv is None and needs_counts(self.decision):
             raise ValueError(
                 f"decision={self.decision!r} needs out-of-fold scores: fit with a number as cv"
             )
-        return self._solution.counts
+        return self._solution.evidence
 
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -14,7 +14,7 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, ScoredBlock, unchanged_on_error
-from grople.decision import ScoreCounts, needs_counts
+from grople.decision import Evidence, ScoreCounts, needs_counts
 from grople.fingerprints import match_rows, row_fingerprints
 from grople.linear import LinearScores, ScoreMoments
 from grople.moments import Moments
@@ -237,15 +237,23 @@ class MomentClassifier(LabelClassifier):
             self._solution.model = self._learn(self.moments_)
         return self._solution.model
 
-    def _score_counts(self, context: CallbackContext | None) -> ScoreCounts:
-        if self._reservoir is not None:
-            counts = ScoreCounts.from_scores(
-                self._out_of_fold(self._reservoir, context), self.moments_.n_labels
+    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
+        if self._reservoir is not None and len(self._reservoir):
+            rows = self._reservoir
+            found = Evidence.from_blocks(
+                self._out_of_fold(rows, context),
+                self.moments_.n_labels,
+                rows.B.sum() / len(rows),
+                self._evidence_groups(),
             )
-            if counts.shared[0].any():
-                return counts
+            if found is not None:
+                return found
         spread = ScoreMoments.of(self._model().scores, self.moments_)
-        return ScoreCounts.from_moments(spread, float(self.moments_.n))
+        return Evidence(ScoreCounts.from_moments(spread, float(self.moments_.n)))
+
+    def _evidence_groups(self) -> Array | None:
+        """Return the group of each label, where the model has any."""
+        return None
 
     def _out_of_fold(
         self, rows: Reservoir, context: CallbackContext | None

@@ -230,7 +230,7 @@ def test_a_decision_is_fitted_on_the_observed_entries_only():
     rows, truth = data.X.toarray(), data.Y.toarray()
     hidden = np.random.default_rng(1).random(truth.shape) < 0.5
     model = LEML(4, tol=1e-3, decision="micro_f1").fit(rows, np.where(hidden, np.nan, truth))
-    counts = model._solution.counts
+    counts = model._solution.evidence.counts
     assert counts.shared[0].sum() == pytest.approx((~hidden).sum())
     np.testing.assert_allclose(counts.by_label[0].sum(axis=1), (~hidden).sum(axis=0))
     assert counts.shared[1].sum() == pytest.approx(truth[~hidden].sum())

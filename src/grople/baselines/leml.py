@@ -34,7 +34,7 @@ from grople.baselines.linear_embedding import (
     embedding_size,
     step,
 )
-from grople.decision import ScoreCounts, needs_counts
+from grople.decision import Evidence, ScoreCounts, needs_counts
 from grople.fingerprints import row_fingerprints
 from grople.linear import LinearScores
 from grople.moments import Moments
@@ -318,7 +318,7 @@ class LEML(LinearEmbedding):
             self._solution.model = self._learn_observed(X, B, labels, weights)
         if needs_counts(self.decision):
             with step(self, context, "decision"):
-                self._solution.counts = self._observed_counts(X, B, labels, weights)
+                self._solution.evidence = self._observed_evidence(X, B, labels, weights)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -342,9 +342,9 @@ class LEML(LinearEmbedding):
         )
         return LEMLModel(design.scores(W, H, c).expanded(active, constants), ridge, path)
 
-    def _observed_counts(
+    def _observed_evidence(
         self, X: Any, B: Any, labels: IncompleteLabels, weights: Array | None
-    ) -> ScoreCounts | None:
+    ) -> Evidence | None:
         """Count out-of-fold scores of the observed entries."""
         model = self._model()
         folds = fold_of(row_fingerprints(X), DECISION_FOLDS)
@@ -369,9 +369,7 @@ class LEML(LinearEmbedding):
         # Entries that were not observed fell into the lowest bin: take them out again.
         counts.shared[0, 0] -= unseen.sum()
         counts.by_label[0, :, 0] -= unseen
-        return counts if counts.shared[0].any() else None
+        return Evidence(counts) if counts.shared[0].any() else None
 
-    def _score_counts(  # type: ignore[override]
-        self, context: CallbackContext | None
-    ) -> ScoreCounts | None:
-        return super()._score_counts(context) if self._complete else self._solution.counts
+    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
+        return super()._evidence(context) if self._complete else self._solution.evidence

@@ -10,67 +10,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from grople.base import LabelClassifier
 from grople.decision import Decision, ScoreCounts
 from grople.inspection.counted import LabelQuality, Reliability, label_quality, reliability
-from grople.inspection.weights import Weights, strongest
+from grople.inspection.groups import GroupPortrait, group_portraits, row_lengths
+from grople.inspection.together import labels_seen_together
+from grople.inspection.weights import Weights
 from grople.moments import LabelMoments, Moments
 
-__all__ = ["Dimension", "GroupPortrait", "Inspection", "inspect_model"]
+__all__ = ["Inspection", "inspect_model"]
 
 Array = NDArray[Any]
-Named = tuple[tuple[str, float], ...]
-
-#: Latent dimensions shown of a group, and features shown of a dimension.
-SHOWN_DIMENSIONS, SHOWN_FEATURES = 4, 8
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """A latent dimension as one group uses it.
-
-    Attributes
-    ----------
-    number : int
-        Its row of V.
-    share : float
-        Its share of the squared length of V^k.
-    features : tuple of (name, effect)
-        What moves rows along it, oriented so that the group's labels lie ahead.
-    """
-
-    number: int
-    share: float
-    features: Named
-
-
-@dataclass(frozen=True)
-class GroupPortrait:
-    """A group of labels.
-
-    Attributes
-    ----------
-    number : int
-        Its number, as in ``label_groups_``.
-    labels : ndarray of int
-        Its labels, the most frequent first.
-    features : tuple of (name, effect)
-        What speaks for its labels more than for labels at large.
-    dimensions : tuple of Dimension
-        Those it uses most.
-    n_dimensions : int
-        How many it uses at all (rows of V^k that are not zero).
-    """
-
-    number: int
-    labels: Array
-    features: Named
-    dimensions: tuple[Dimension, ...]
-    n_dimensions: int
 
 
 @dataclass(frozen=True)
@@ -107,6 +60,8 @@ class Inspection:
         Probabilities beside what happened.
     out_of_fold : bool
         Whether those two come from rows (else from what the moments imply).
+    second_look : bool
+        Whether a decoder corrects these probabilities in the context of each row.
     label_moments : LabelMoments or None
         Counts of labels and pairs of labels.
     """
@@ -129,6 +84,7 @@ class Inspection:
     quality: LabelQuality | None
     reliability: tuple[Reliability, ...]
     out_of_fold: bool
+    second_look: bool
     label_moments: LabelMoments | None
     weights: Weights
 
@@ -269,8 +225,8 @@ def inspect_model(
         frequencies = quality.positives
     membership = np.asarray(getattr(model, "label_groups_", np.full(weights.n_labels, -1)))
     V = getattr(model, "components_", None) if (membership >= 0).any() else None
-    lengths = None if V is None else _row_lengths(V, membership)
-    together, shares = (None, None) if labels is None else _together(labels, n_top)
+    lengths = None if V is None else row_lengths(V, membership)
+    together, shares = (None, None) if labels is None else labels_seen_together(labels, n_top)
     top, effects = weights.top_features(n_top)
     nearest, cosines = weights.nearest_labels(n_top)
     return Inspection(
@@ -281,7 +237,7 @@ def inspect_model(
         feature_names=names,
         frequencies=frequencies,
         label_groups=membership,
-        groups=_groups(membership, frequencies, weights, lengths, names),
+        groups=group_portraits(membership, frequencies, weights, lengths, names),
         row_lengths=lengths,
         top_features=top,
         feature_effects=effects,
@@ -292,6 +248,7 @@ def inspect_model(
         quality=quality,
         reliability=() if counts is None or decision is None else reliability(counts, decision),
         out_of_fold=out_of_fold,
+        second_look=decision is not None and decision.decoder is not None,
         label_moments=labels,
         weights=weights,
     )
@@ -318,7 +275,8 @@ def _counts(model: Any) -> tuple[ScoreCounts | None, Decision | None, bool]:
     if model._targets.kind != "multilabel":
         return None, None, False
     decision = model.decision_  # fitting it makes the counts
-    counts: ScoreCounts | None = model._solution.counts
+    evidence = model._solution.evidence
+    counts: ScoreCounts | None = None if evidence is None else evidence.counts
     rows = getattr(model, "_reservoir", None) is not None or not hasattr(model, "moments_")
     # A model file may leave the rows out; what was counted from rows still shows in whole numbers.
     if counts is not None and not rows:
@@ -339,82 +297,6 @@ def _feature_names(model: Any, given: Sequence[str] | None, n: int) -> tuple[str
     if len(names) != n:
         raise ValueError(f"{len(names)} feature names for a model of {n} features")
     return tuple(map(str, names))
-
-
-def _row_lengths(V: Array, membership: Array) -> Array:
-    K = int(membership.max()) + 1
-    marks = sp.csr_array(
-        (np.ones(len(membership)), (np.arange(len(membership)), np.maximum(membership, 0))),
-        shape=(len(membership), K),
-    )
-    # Labels without a group have no hyperplane, so that a place in group 0 adds nothing.
-    return np.sqrt(np.asarray(V**2 @ marks))
-
-
-def _groups(
-    membership: Array,
-    frequencies: Array | None,
-    weights: Weights,
-    lengths: Array | None,
-    names: tuple[str, ...],
-) -> tuple[GroupPortrait, ...]:
-    found = []
-    for k in range(int(membership.max(initial=-1)) + 1):
-        labels = np.flatnonzero(membership == k)
-        if frequencies is not None:
-            labels = labels[np.argsort(-frequencies[labels], kind="stable")]
-        dimensions: tuple[Dimension, ...] = ()
-        used = 0
-        if lengths is not None:
-            dimensions = _dimensions(lengths[:, k], labels, weights, names)
-            used = int(np.count_nonzero(lengths[:, k]))
-        top, effects = weights.distinctive_features(labels, SHOWN_FEATURES)
-        features = tuple((names[j], float(e)) for j, e in zip(top, effects, strict=True) if e > 0)
-        found.append(GroupPortrait(k, labels, features, dimensions, used))
-    return tuple(sorted(found, key=lambda group: -len(group.labels)))
-
-
-def _dimensions(
-    lengths: Array, labels: Array, weights: Weights, names: tuple[str, ...]
-) -> tuple[Dimension, ...]:
-    assert weights.V is not None
-    power = lengths**2
-    total = float(power.sum())
-    chosen = strongest(power[None], SHOWN_DIMENSIONS)[0]
-    dimensions = []
-    for i in chosen[power[chosen] > 0]:
-        ahead = 1.0 if weights.V[i, labels].sum() >= 0 else -1.0
-        effects = ahead * weights.Z[:, i]
-        top = strongest(np.abs(effects)[None], SHOWN_FEATURES)[0]
-        features = tuple((names[j], float(effects[j])) for j in top)
-        dimensions.append(Dimension(int(i), float(power[i]) / total, features))
-    return tuple(dimensions)
-
-
-def _together(labels: LabelMoments, n_top: int) -> tuple[Array, Array]:
-    """Return the labels most correlated with each, and the share of its rows that carry them."""
-    n, L = max(float(labels.n), 1e-300), labels.n_labels
-    share = labels.counts / n
-    spread = np.sqrt(np.maximum(share * (1 - share), 0.0))
-    numbers, shares = [], []
-    height = max(1, (1 << 22) // max(L, 1))
-    for start in range(0, L, height):
-        rows = np.arange(start, min(start + height, L))
-        pairs = labels.cooccurrence[rows]
-        both = (pairs.toarray() if sp.issparse(pairs) else pairs) / n
-        size = np.multiply.outer(spread[rows], spread)
-        excess = both - np.multiply.outer(share[rows], share)
-        correlation = np.divide(excess, size, out=np.full_like(excess, -1.0), where=size > 0)
-        correlation[np.arange(len(rows)), rows] = -np.inf
-        found = strongest(correlation, min(n_top, L - 1))
-        of_rows = np.divide(
-            both, share[rows, None], out=np.zeros_like(both), where=share[rows, None] > 0
-        )
-        values = np.take_along_axis(of_rows, found, axis=1)
-        order = strongest(values, values.shape[1])
-        numbers.append(np.take_along_axis(found, order, axis=1))
-        shares.append(np.take_along_axis(values, order, axis=1))
-    return np.concatenate(numbers), np.concatenate(shares)
 
 
 def _plain(value: Any) -> Any:

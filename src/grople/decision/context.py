@@ -1,0 +1,268 @@
+"""The context decoder: a second look at the candidates of each row.
+
+A calibrated score treats every (row, label) pair alike. A small network sees the pair in its
+context: how the score stands among the row's other candidates, how many labels the row is likely
+to have, what is known of the label's scores, and how well the label goes with the other candidates.
+It is learnt from out-of-fold pairs only, three times on two thirds of the rows: each row gets a
+probability from the network that has not seen it, on which the decoder is judged and thresholds
+are set; new rows get the mean of the three.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+
+from grople.decision.calibration import entropy_loss, log_odds
+from grople.decision.counts import LABEL_BINS, bin_centres
+from grople.decision.evidence import Evidence
+
+__all__ = ["ContextDecoder", "fit_context"]
+
+Array = NDArray[Any]
+Net = tuple[Array, ...]
+
+#: Rows and positive pairs below which there is too little to learn a context from.
+LEAST_ROWS, LEAST_POSITIVES = 300, 300
+#: Candidates less likely than this keep their calibrated probability.
+LEAST_CHANCE = 0.01
+#: Labels up to which P(j|k) is a dense matrix.
+DENSE_LABELS = 4096
+#: Folds of rows, hidden units of both layers, size of a batch.
+FOLDS, HIDDEN, BATCH = 3, 32, 512
+#: Passes over the pairs: as many as bring the work to this many pairs, within limits.
+WORK, FEWEST_PASSES, MOST_PASSES = 500_000, 3, 30
+#: Values of P(j|k) held at a time.
+BLOCK_PAIRS = 1 << 22
+#: By how much, relatively, the log loss must fall for the decoder to be chosen.
+GAIN = 0.005
+#: Positives at which a label's mean score of its positives weighs as much as that of all labels.
+SHRINKAGE = 5.0
+
+
+@dataclass(frozen=True)
+class ContextDecoder:
+    """A fitted decoder: plain arrays.
+
+    Attributes
+    ----------
+    frequency, mean, spread, mean_positive : ndarray of shape (L,)
+        Of each label: how often it occurs, mean and spread of its scores, mean over its positives.
+    together : ndarray or sparse array of shape (L, L)
+        P(j|k): how often rows with label k have label j, entry (k, j).
+    groups : ndarray of shape (L,)
+        The group of each label; labels without one have none in common.
+    nets : tuple of tuples of ndarray
+        Weights and biases of each network, layer by layer.
+    """
+
+    frequency: Array
+    mean: Array
+    spread: Array
+    mean_positive: Array
+    together: Any
+    groups: Array
+    nets: tuple[Net, ...]
+
+    def __call__(self, labels: Array, scores: Array, chances: Array) -> Array:
+        """Return the probabilities of candidates.
+
+        Parameters
+        ----------
+        labels, scores, chances : ndarray of shape (n_rows, T)
+            The candidates in descending order of score, their scores and calibrated probabilities.
+        """
+        found = chances.copy()
+        for rows, pairs, inputs in self._pairs(labels, scores, chances):
+            odds = np.mean([_forward(net, inputs) for net in self.nets], axis=0)
+            found[rows][pairs] = expit(odds.astype(np.float64))
+        return found
+
+    def _pairs(
+        self, labels: Array, scores: Array, chances: Array
+    ) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield blocks of rows, which of their candidates are looked at, and those in context."""
+        most = labels.shape[1]
+        step = max(1, BLOCK_PAIRS // max(most * most, 1))
+        for first in range(0, len(labels), step):
+            rows = slice(first, first + step)
+            pairs = chances[rows] > LEAST_CHANCE
+            inputs = self.inputs(labels[rows], scores[rows], chances[rows])
+            yield rows, pairs, inputs[pairs]
+
+    def inputs(self, labels: Array, scores: Array, chances: Array) -> Array:
+        """Return what the networks see of each candidate, shape (n_rows, T, features)."""
+        most = labels.shape[1]
+        total = chances.sum(axis=1, keepdims=True)
+        together = self._lookup(labels)  # [i, k, j] = P(j|k)
+        own = np.arange(most)
+        together[:, own, own] = 0.0
+        chance = chances.astype(np.float32)
+        weighted = together * chance[:, :, None]
+        frequency = self.frequency[labels]
+        # How much likelier than by itself each candidate is beside each other one.
+        lift = np.log((together + 1e-4) / (frequency[:, None, :].astype(np.float32) + 1e-4))
+        lift[:, own, own] = 0.0
+        group = self.groups[labels]
+        alike = (group[:, :, None] == group[:, None, :]).astype(np.float32)
+        best, second = scores[:, :1], scores[:, min(1, most - 1) : min(1, most - 1) + 1]
+        above = np.diff(scores, axis=1, prepend=best)
+        below = -np.diff(scores, axis=1, append=scores[:, -1:])
+        columns = (
+            scores,
+            log_odds(chances),
+            np.log1p(np.arange(most))[None],
+            best - scores,
+            best,
+            second,
+            above,
+            below,
+            total,
+            np.cumsum(chances, axis=1) - chances,
+            np.log(frequency),
+            scores - self.mean_positive[labels],
+            (scores - self.mean[labels]) / self.spread[labels],
+            self.spread[labels],
+            self.mean_positive[labels],
+            weighted.sum(axis=1),
+            weighted.max(axis=1),
+            np.einsum("ik,ikj->ij", chance, lift),
+            np.einsum("ik,ikj->ij", chance, alike) - chance,
+        )
+        seen = np.empty((*labels.shape, len(columns)), dtype=np.float32)
+        for i, column in enumerate(columns):
+            seen[..., i] = column
+        return seen
+
+    def _lookup(self, labels: Array) -> Array:
+        pairs = labels[:, :, None], labels[:, None, :]
+        if not sp.issparse(self.together):
+            return np.asarray(self.together[pairs])
+        k, j = (np.broadcast_to(part, (*labels.shape, labels.shape[1])) for part in pairs)
+        found = self.together[k.ravel(), j.ravel()]
+        return np.asarray(found, dtype=np.float32).reshape(k.shape)
+
+
+def fit_context(
+    evidence: Evidence, chances: Array, *, forced: bool = False
+) -> tuple[ContextDecoder, Array] | None:
+    """Learn a decoder, and return it with probabilities of rows it has not seen.
+
+    None where there is too little to learn from, or (unless ``forced``) where those
+    probabilities are not better than the calibrated ones.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Out-of-fold scores with candidates.
+    chances : ndarray of shape (n_rows, T)
+        Calibrated probabilities of the candidates.
+    forced : bool
+        Whether to keep the decoder even if it is worse.
+    """
+    rows = evidence.candidates
+    if rows is None or len(rows) < LEAST_ROWS or rows.truth.sum() < LEAST_POSITIVES:
+        return None
+    decoder = _described(evidence)
+    truth = rows.truth.astype(np.float64)
+    parts = list(decoder._pairs(rows.labels, rows.scores, chances))
+    looked_at = np.concatenate([pairs for _, pairs, _ in parts])
+    inputs = np.concatenate([values for *_, values in parts])
+    row = np.nonzero(looked_at)[0]
+    targets = rows.truth[looked_at]
+    weights = None if rows.weights is None else rows.weights[row]
+    fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
+    odds = np.empty(len(row))
+    nets = []
+    for held in range(FOLDS):
+        inside = fold[row] != held
+        if not targets[inside].any() or targets[inside].all():
+            return None
+        part = None if weights is None else weights[inside]
+        nets.append(_learn(inputs[inside], targets[inside], part, seed=held))
+        odds[~inside] = _forward(nets[-1], inputs[~inside])
+    unseen = chances.copy()
+    unseen[looked_at] = expit(odds)
+    plain, better = (
+        entropy_loss(p[looked_at], truth[looked_at], weights) for p in (chances, unseen)
+    )
+    if not forced and better > (1.0 - GAIN) * plain:
+        return None
+    return _with_nets(decoder, tuple(nets)), unseen
+
+
+def _described(evidence: Evidence) -> ContextDecoder:
+    """Return a decoder without networks: what is known of the labels."""
+    total, positive = evidence.counts.by_label
+    n_labels = len(total)
+    centres = bin_centres(LABEL_BINS)
+    centres = np.clip(centres, -10.0, 10.0)  # the outermost bins reach to infinity
+    n, hits = total.sum(axis=1), positive.sum(axis=1)
+    mean = total @ centres / np.maximum(n, 1.0)
+    spread = np.sqrt(np.maximum(total @ centres**2 / np.maximum(n, 1.0) - mean**2, 1e-6))
+    overall = float((positive @ centres).sum() / max(hits.sum(), 1.0))
+    mean_positive = (positive @ centres + SHRINKAGE * overall) / (hits + SHRINKAGE)
+    pairs = sp.csr_array(evidence.pairs)
+    inverse = 1.0 / (pairs.diagonal() + 1.0)
+    together = sp.csr_array(sp.diags_array(inverse) @ pairs).astype(np.float32)
+    groups = np.full(n_labels, -1) if evidence.groups is None else np.asarray(evidence.groups)
+    lonely = groups < 0
+    groups = np.where(lonely, groups.max(initial=0) + 1 + np.arange(n_labels), groups)
+    return ContextDecoder(
+        (hits + 0.5) / (n + 1.0),
+        mean,
+        spread,
+        mean_positive,
+        together.toarray() if n_labels <= DENSE_LABELS else together,
+        groups,
+        (),
+    )
+
+
+def _with_nets(decoder: ContextDecoder, nets: tuple[Net, ...]) -> ContextDecoder:
+    return ContextDecoder(**(decoder.__dict__ | {"nets": nets}))
+
+
+def _learn(inputs: Array, targets: Array, weights: Array | None, seed: int) -> Net:
+    """Train one network; its first layer takes the inputs as they are, unscaled."""
+    mean, width = inputs.mean(axis=0), inputs.std(axis=0) + 1e-6
+    passes = int(np.clip(WORK / len(inputs), FEWEST_PASSES, MOST_PASSES))
+    model = MLPClassifier(
+        (HIDDEN, HIDDEN),
+        alpha=1e-4,
+        batch_size=min(BATCH, len(inputs)),
+        learning_rate_init=3e-3,
+        max_iter=passes,
+        n_iter_no_change=passes,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is the stop
+        model.fit((inputs - mean) / width, targets, sample_weight=weights)
+    first, *others = model.coefs_
+    bias, *biases = model.intercepts_
+    first = first / width[:, None]
+    layers = [first, bias - mean @ first]
+    for matrix, shift in zip(others, biases, strict=True):
+        layers += [matrix, shift]
+    return tuple(np.asarray(part, dtype=np.float32) for part in layers)
+
+
+def _forward(net: Net, inputs: Array) -> Array:
+    """Return the log-odds that a network gives to inputs."""
+    values = inputs
+    for matrix, shift in zip(net[::2], net[1::2], strict=True):
+        if values is not inputs:
+            np.maximum(values, 0.0, out=values)
+        values = values @ matrix
+        values += shift
+    return np.asarray(values[:, 0])

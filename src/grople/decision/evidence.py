@@ -1,0 +1,153 @@
+"""What decisions are fitted on: out-of-fold scores, as counts and as candidates of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from grople.decision.counts import ScoreCounts
+
+__all__ = ["Candidates", "Evidence", "n_candidates", "top_labels"]
+
+Array = NDArray[Any]
+
+#: Candidates of a row: at least, at most, and for each label that a row has on average.
+LEAST_CANDIDATES, MOST_CANDIDATES, PER_LABEL = 30, 60, 3
+
+
+def n_candidates(n_labels: int, cardinality: float) -> int:
+    """Return how many labels of a row to look at twice."""
+    wanted = int(np.clip(PER_LABEL * cardinality, LEAST_CANDIDATES, MOST_CANDIDATES))
+    return min(n_labels, wanted)
+
+
+def top_labels(scores: Array, most: int) -> tuple[Array, Array]:
+    """Return the labels with the highest scores of each row, in descending order, and the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_labels(np.array([[0.1, 0.9, 0.5]]), 2)
+    (array([[1, 2]]), array([[0.9, 0.5]]))
+    """
+    n_labels = scores.shape[1]
+    if most >= n_labels:
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return order, np.take_along_axis(scores, order, axis=1)
+    labels = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+    labels.sort(axis=1)  # of equal scores the first label comes first, as in a full sort
+    inner = np.argsort(-np.take_along_axis(scores, labels, axis=1), axis=1, kind="stable")
+    labels = np.take_along_axis(labels, inner, axis=1)
+    return labels, np.take_along_axis(scores, labels, axis=1)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The likeliest labels of rows by out-of-fold scores.
+
+    Attributes
+    ----------
+    labels, scores, truth : ndarray of shape (n_rows, T)
+        The candidates in descending order of score, and whether the row has them.
+    missed : ndarray of shape (n_rows,)
+        True labels that are not among the candidates.
+    weights : ndarray of shape (n_rows,), optional
+        Weights of the rows.
+    """
+
+    labels: Array
+    scores: Array
+    truth: Array
+    missed: Array
+    weights: Array | None
+
+    @classmethod
+    def of(cls, scores: Array, marks: Any, weights: Array | None, most: int) -> Candidates:
+        """Take the candidates of one block."""
+        labels, top = top_labels(scores, most)
+        marks = sp.csr_array(marks)
+        truth = np.zeros(scores.shape, dtype=bool)
+        truth[marks.nonzero()] = True
+        found = np.take_along_axis(truth, labels, axis=1)
+        missed = truth.sum(axis=1) - found.sum(axis=1)
+        return cls(labels.astype(np.int32), top, found, missed, weights)
+
+    @classmethod
+    def joined(cls, parts: list[Candidates]) -> Candidates:
+        """Put blocks together, in an order that does not depend on theirs."""
+        labels, scores, truth, missed = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("labels", "scores", "truth", "missed")
+        )
+        weights = None
+        if any(part.weights is not None for part in parts):
+            weights = np.concatenate(
+                [np.ones(len(p.scores)) if p.weights is None else p.weights for p in parts]
+            )
+        whole = cls(labels, scores, truth, missed, weights)
+        return whole.take(np.argsort(whole.scores[:, 0], kind="stable"))
+
+    def take(self, rows: Array) -> Candidates:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Candidates(
+            self.labels[rows],
+            self.scores[rows],
+            self.truth[rows],
+            self.missed[rows],
+            weights,
+        )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Out-of-fold scores, summed up.
+
+    Attributes
+    ----------
+    counts : ScoreCounts
+        Counts of all scores.
+    candidates : Candidates, optional
+        The likeliest labels of each row, where there were rows.
+    pairs : sparse array of shape (L, L), optional
+        How often labels occur together (BᵀB) on these rows.
+    groups : ndarray of shape (L,), optional
+        The group of each label (−1: none).
+    """
+
+    counts: ScoreCounts
+    candidates: Candidates | None = None
+    pairs: Any = None
+    groups: Array | None = None
+    #: What fits of several rules share.
+    calibrated: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[tuple[Array, Any, Array | None]],
+        n_labels: int,
+        cardinality: float,
+        groups: Array | None = None,
+    ) -> Evidence | None:
+        """Sum up blocks of (scores, label matrix, weights); None where there are none."""
+        counts = ScoreCounts.empty(n_labels)
+        most = n_candidates(n_labels, cardinality)
+        parts: list[Candidates] = []
+        pairs = sp.csr_array((n_labels, n_labels))
+        for scores, marks, weights in blocks:
+            counts.add(scores, marks, weights)
+            parts.append(Candidates.of(scores, marks, weights, most))
+            B = sp.csr_array(marks).astype(np.float64)
+            pairs = pairs + B.T @ (B if weights is None else B.multiply(weights[:, None]).tocsr())
+        if not parts or not counts.shared[0].any():
+            return None
+        return cls(counts, Candidates.joined(parts), sp.csr_array(pairs), groups)

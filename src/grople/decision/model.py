@@ -1,0 +1,128 @@
+"""A fitted decision: plain arrays, no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from grople.decision.calibration import log_odds
+from grople.decision.context import ContextDecoder
+from grople.decision.evidence import top_labels
+from grople.decision.rules import best_prefix, marks_of
+
+__all__ = ["Decision"]
+
+Array = NDArray[Any]
+
+#: Labels of a row considered by a rule that ranks them (all of them up to this many).
+MOST_LABELS = 512
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A fitted decision.
+
+    Attributes
+    ----------
+    rule : str or float
+        What turns scores into labels.
+    curve_scores, curve_probabilities : ndarray
+        Knots of the monotone curve from scores to probabilities.
+    thresholds : float or ndarray of shape (L,)
+        What a label must exceed to be given (rules by threshold); infinite if none ever was. In
+        units of the score, or of log-odds where labels bend the curve or a decoder corrects it.
+    bend_intercept, bend_slope : ndarray of shape (L,), optional
+        How each label bends the curve, in log-odds.
+    decoder : ContextDecoder, optional
+        The second look at the candidates of each row.
+    n_candidates : int
+        Candidates that the decoder looks at.
+    n_top : int
+        Labels given by ``"top_k"``.
+    """
+
+    rule: str | float
+    curve_scores: Array
+    curve_probabilities: Array
+    thresholds: Any = 0.0
+    bend_intercept: Array | None = None
+    bend_slope: Array | None = None
+    decoder: ContextDecoder | None = None
+    n_candidates: int = 0
+    n_top: int = 0
+
+    @property
+    def by_score(self) -> bool:
+        """Whether probabilities follow the scores alone, so that thresholds are scores."""
+        return self.decoder is None and self.bend_slope is None
+
+    def probabilities(self, scores: Array) -> Array:
+        """Return the probability of each label."""
+        found = self._calibrated(scores)
+        if self.decoder is not None and scores.size:
+            labels, corrected, _ = self._decoded(scores, found)
+            np.put_along_axis(found, labels, corrected, axis=1)
+        return found
+
+    def labels(self, scores: Array) -> Any:
+        """Return the labels of a block of rows as a CSR array of ones."""
+        if self.rule in ("accuracy", "example_f1") and np.all(np.isfinite(self.thresholds)):
+            return self._best_sets(scores)
+        if self.rule == "top_k" and np.all(np.isfinite(self.thresholds)):
+            return self._top(scores)
+        values = scores
+        if not self.by_score and not self._is_given:
+            values = log_odds(self.probabilities(scores))
+        return sp.csr_array((values > self.thresholds).astype(np.int64))
+
+    @property
+    def _is_given(self) -> bool:
+        return self.rule == "sign" or isinstance(self.rule, float)
+
+    def _calibrated(self, scores: Array) -> Array:
+        flat = np.interp(scores.ravel(), self.curve_scores, self.curve_probabilities)
+        found = flat.reshape(scores.shape)
+        if self.bend_slope is None:
+            return found
+        return np.asarray(expit(self.bend_intercept + self.bend_slope * log_odds(found)))
+
+    def _decoded(self, scores: Array, calibrated: Array) -> tuple[Array, Array, Array]:
+        """Return the candidates, their corrected probabilities, and what to expect beside them."""
+        assert self.decoder is not None
+        labels, top = top_labels(scores, self.n_candidates)
+        chances = np.take_along_axis(calibrated, labels, axis=1)
+        rest = np.maximum(calibrated.sum(axis=1) - chances.sum(axis=1), 0.0)
+        return labels, self.decoder(labels, top, chances), rest
+
+    def _ranked(self, scores: Array) -> tuple[Array, Array, Array]:
+        """Return the likeliest labels of each row in order, their probabilities, and Σp."""
+        if self.decoder is not None:
+            labels, chances, rest = self._decoded(scores, self._calibrated(scores))
+            expected = chances.sum(axis=1) + rest
+        elif self.bend_slope is not None:
+            found = self._calibrated(scores)
+            labels, chances = top_labels(found, MOST_LABELS)
+            return labels, chances, found.sum(axis=1)
+        else:
+            # The curve is monotone, so the order of scores is an order of probabilities.
+            labels, top = top_labels(scores, MOST_LABELS)
+            chances = self._calibrated(top)
+            every = labels.shape[1] == scores.shape[1]
+            return labels, chances, (chances if every else self._calibrated(scores)).sum(axis=1)
+        order = np.argsort(-chances, axis=1, kind="stable")
+        labels = np.take_along_axis(labels, order, axis=1)
+        return labels, np.take_along_axis(chances, order, axis=1), expected
+
+    def _best_sets(self, scores: Array) -> Any:
+        labels, chances, expected = self._ranked(scores)
+        return marks_of(labels, best_prefix(chances, expected, str(self.rule)), scores.shape[1])
+
+    def _top(self, scores: Array) -> Any:
+        labels, *_ = self._ranked(scores)
+        sizes = np.full(len(scores), min(self.n_top, labels.shape[1]))
+        return marks_of(labels, sizes, scores.shape[1])

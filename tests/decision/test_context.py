@@ -1,0 +1,151 @@
+"""The second look: it learns what a score alone cannot show, and leaves well alone what it can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from grople.decision import Evidence, Rule, fit_decision
+from grople.decision.context import ContextDecoder, _learn, fit_context
+from grople.decision.evidence import n_candidates, top_labels
+from grople.metrics import example_f1
+
+
+def sample(n=3000, n_labels=40, seed=0, related=True):
+    """Scores of labels that come in pairs; a noisy score of one says much about the other."""
+    rng = np.random.default_rng(seed)
+    half = rng.random((n, n_labels // 2)) < 0.08
+    B = np.repeat(half, 2, axis=1) if related else rng.random((n, n_labels)) < 0.08
+    scores = np.where(B, -0.2, -0.9) + 0.35 * rng.standard_normal(B.shape)
+    return scores, sp.csr_array(B.astype(int))
+
+
+def evidence_of(scores, B, weights=None, groups=None):
+    return Evidence.from_blocks(
+        [(scores, B, weights)], scores.shape[1], B.sum() / B.shape[0], groups
+    )
+
+
+def test_it_sees_what_goes_together():
+    scores, B = sample()
+    new, truth = sample(seed=1)
+    evidence = evidence_of(scores, B)
+    plain, context = (
+        fit_decision(Rule("example_f1", context=context), evidence) for context in (False, "auto")
+    )
+    assert context.decoder is not None
+    gain = example_f1(truth, context.labels(new)) - example_f1(truth, plain.labels(new))
+    assert gain > 0.05
+
+
+def test_it_is_left_out_where_scores_say_everything():
+    scores, B = sample(related=False)
+    evidence = evidence_of(scores, B)
+    assert fit_decision("example_f1", evidence).decoder is None
+    assert fit_decision(Rule("example_f1", context=True), evidence).decoder is not None
+
+
+def test_it_needs_rows():
+    scores, B = sample(n=100)
+    evidence = evidence_of(scores, B)
+    assert fit_decision(Rule("example_f1", context=True), evidence).decoder is None
+    assert fit_decision("example_f1", Evidence(evidence.counts)).decoder is None
+
+
+def test_its_own_rows_are_judged_by_networks_that_have_not_seen_them():
+    # Labels drawn without regard to the scores: nothing can be learnt but by heart.
+    rng = np.random.default_rng(0)
+    scores = rng.normal(-0.6, 0.4, (1500, 20))
+    B = sp.csr_array((rng.random(scores.shape) < 0.2).astype(int))
+    evidence = evidence_of(scores, B)
+    rows = evidence.candidates
+    chances = np.full(rows.scores.shape, 0.2)
+    _, unseen = fit_context(evidence, chances, forced=True)
+    with_it, without = unseen[rows.truth].mean(), unseen[~rows.truth].mean()
+    assert abs(with_it - without) < 0.01
+
+
+def test_probabilities_are_calibrated():
+    scores, B = sample(6000)
+    new, truth = sample(6000, seed=1)
+    decision = fit_decision("example_f1", evidence_of(scores, B))
+    p, hit = decision.probabilities(new).ravel(), truth.toarray().ravel()
+    order = np.argsort(p)
+    for part in np.array_split(order[-20_000:], 10):
+        # 2,000 pairs a bin: four standard errors of a share are .045 at most.
+        assert p[part].mean() == pytest.approx(hit[part].mean(), abs=0.045)
+
+
+def test_the_first_layer_takes_inputs_as_they_are():
+    rng = np.random.default_rng(0)
+    inputs = (1000 + 5 * rng.standard_normal((4000, 3))).astype(np.float32)
+    truth = inputs[:, 0] > 1002
+    matrix, shift, *_ = net = _learn(inputs, truth, None, seed=0)
+    hidden = inputs @ matrix + shift
+    assert np.abs(hidden).max() < 100  # centred inside the layer, not outside
+    values = np.maximum(hidden, 0) @ net[2] + net[3]
+    odds = (np.maximum(values, 0) @ net[4] + net[5])[:, 0]
+    assert ((odds > 0) == truth).mean() > 0.95
+
+
+def test_sparse_and_dense_tables_agree(monkeypatch):
+    scores, B = sample(600)
+    evidence = evidence_of(scores, B, groups=np.arange(40) // 2)
+    dense = fit_decision(Rule(context=True), evidence)
+    monkeypatch.setattr("grople.decision.context.DENSE_LABELS", 1)
+    sparse = fit_decision(Rule(context=True), evidence_of(scores, B, groups=np.arange(40) // 2))
+    assert sp.issparse(sparse.decoder.together)
+    assert not sp.issparse(dense.decoder.together)
+    np.testing.assert_allclose(sparse.probabilities(scores), dense.probabilities(scores), atol=1e-6)
+
+
+def test_rows_do_not_depend_on_their_block(monkeypatch):
+    scores, B = sample(700)
+    decision = fit_decision(Rule(context=True), evidence_of(scores, B))
+    whole = decision.probabilities(scores)
+    monkeypatch.setattr("grople.decision.context.BLOCK_PAIRS", 5000)
+    np.testing.assert_allclose(decision.probabilities(scores), whole, atol=1e-6)
+    np.testing.assert_allclose(decision.probabilities(scores[3:5]), whole[3:5], atol=1e-6)
+    assert decision.probabilities(scores[:0]).shape == (0, 40)
+
+
+def test_evidence_does_not_depend_on_the_order_of_rows():
+    scores, B = sample(400)
+    order = np.random.default_rng(0).permutation(400)
+    a, b = evidence_of(scores, B), evidence_of(scores[order], B[order])
+    np.testing.assert_array_equal(a.candidates.labels, b.candidates.labels)
+    np.testing.assert_array_equal(a.candidates.truth, b.candidates.truth)
+    np.testing.assert_array_equal(a.pairs.toarray(), b.pairs.toarray())
+
+
+def test_weights_stand_for_copies():
+    scores, B = sample(500)
+    copies = np.random.default_rng(0).integers(1, 3, 500)
+    repeated = evidence_of(np.repeat(scores, copies, axis=0), B[np.repeat(np.arange(500), copies)])
+    weighted = evidence_of(scores, B, copies.astype(float))
+    np.testing.assert_allclose(weighted.counts.by_label, repeated.counts.by_label)
+    np.testing.assert_allclose(weighted.pairs.toarray(), repeated.pairs.toarray())
+    assert fit_decision(Rule(context=True), weighted).decoder is not None
+
+
+def test_candidates():
+    scores, B = sample(50)
+    rows = evidence_of(scores, B).candidates
+    assert rows.labels.shape == (50, n_candidates(40, B.sum() / 50))
+    assert (np.diff(rows.scores, axis=1) <= 0).all()
+    assert (rows.truth.sum(axis=1) + rows.missed).sum() == B.sum()
+    labels, best = top_labels(np.array([[1.0, 1.0, 0.0, 1.0]]), 2)
+    assert labels.tolist() == [[0, 1]]
+    assert best.tolist() == [[1.0, 1.0]]
+    assert n_candidates(7, 2) == 7
+    assert n_candidates(500, 2) == 30
+    assert n_candidates(500, 90) == 60
+
+
+def test_a_decoder_is_plain_arrays():
+    scores, B = sample(400)
+    decoder = fit_decision(Rule(context=True), evidence_of(scores, B)).decoder
+    assert isinstance(decoder, ContextDecoder)
+    for net in decoder.nets:
+        assert all(isinstance(part, np.ndarray) and part.dtype == np.float32 for part in net)
