@@ -222,6 +222,12 @@ def test_a_quick_plan_is_a_part_of_the_whole(tiny):
     assert sizes["quick"] * 10 < sizes["full"]
 
 
+def test_a_quick_run_takes_two_folds_and_one_of_the_embedded_data_set(tiny):
+    for dataset, folds in ((tiny, {0, 1}), ("debtags-mini", {0})):
+        plan = make_plan(chosen(["approximation"]), [dataset], quick=True)
+        assert {batch.fold for batch in plan} == folds
+
+
 def test_names_that_do_not_exist_are_told():
     with pytest.raises(ValueError, match="did you mean 'ablation'"):
         chosen(["ablations"])
