@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from grople import GroPLE, GroPLECV
 from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
-from grople.decision import ScoreCounts, fit_decision
+from grople.decision import Rule, ScoreCounts, fit_decision
 from grople.inspection import inspect_model, label_quality, reliability
 from grople.inspection.weights import Weights, strongest
 
@@ -177,6 +177,28 @@ def test_reliability_compares_probabilities_with_what_happened(scored):
     # One curve for all: it promises too few of the frequent labels and too many of the rare ones.
     assert thirds[0].expected < thirds[0].happened
     assert thirds[2].expected > thirds[2].happened
+
+
+def test_labels_that_bend_the_curve_are_promised_what_happens(scored):
+    scores, truth = scored
+    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
+    plain = reliability(counts, fit_decision("example_f1", counts))
+    bent = reliability(counts, fit_decision(Rule("example_f1", share="label"), counts))
+    assert [curve.name for curve in bent] == [curve.name for curve in plain]
+    for before, after in zip(plain[1:], bent[1:], strict=True):
+        wrong, left = (abs(c.expected - c.happened) for c in (before, after))
+        assert left < 0.5 * wrong  # the prior holds some of it back
+
+
+def test_it_says_when_probabilities_get_a_second_look(data, seen):
+    rule = Rule("example_f1", context=True)
+    looked = inspect_model(GroPLE(n_groups=3, decision=rule, random_state=0).fit(data.X, data.Y))
+    assert looked.second_look
+    never = Rule("example_f1", context=False)
+    plain = inspect_model(GroPLE(n_groups=3, decision=never, random_state=0).fit(data.X, data.Y))
+    assert not plain.second_look
+    # The counts are of scores, whatever is made of them afterwards.
+    np.testing.assert_array_equal(plain.quality.auc, looked.quality.auc)
 
 
 def test_no_positive_pair_no_curve():

@@ -6,13 +6,14 @@ for any measure of a ranking by one label, and for comparing probabilities with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grople.decision import Decision, ScoreCounts
+from grople.decision.counts import bin_centres
 
 __all__ = ["LabelQuality", "Reliability", "label_quality", "reliability"]
 
@@ -97,8 +98,9 @@ def label_quality(counts: ScoreCounts) -> LabelQuality:
 def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, ...]:
     """Compare probabilities with what happened: for all labels, and for frequent to rare ones.
 
-    One curve turns the scores of all labels into probabilities, so over all labels together they
-    are right by construction; whether they are for rare labels too is the question.
+    Where one curve turns the scores of all labels into probabilities, they are right over all
+    labels by construction; whether they are for rare labels too is the question. A decoder's second
+    look at each row comes after and is not in the counts.
 
     Returns
     -------
@@ -107,8 +109,16 @@ def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, .
     """
     if not counts.shared[1].any():
         return ()
-    curves = [_curve("all labels", counts.shared[0], counts.shared[1], decision)]
+    first_look = replace(decision, decoder=None)
     total, positive = counts.by_label
+    chances = _chances(first_look, total.shape[1], len(total))
+    if decision.bend_slope is None:
+        # All labels share the curve, so that their finer counts serve.
+        shared = _chances(first_look, counts.shared.shape[1], 1)
+        everything = _curve("all labels", counts.shared[:1], counts.shared[1:], shared)
+    else:
+        everything = _curve("all labels", total, positive, chances)
+    curves = [everything]
     positives = positive.sum(axis=1)
     if len(positives) >= 6:
         thirds = np.array_split(np.argsort(-positives, kind="stable"), 3)
@@ -116,18 +126,21 @@ def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, .
             low, high = positives[part].min(), positives[part].max()
             rows = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
             title = f"{name} labels ({rows} rows)"
-            sums = total[part].sum(axis=0), positive[part].sum(axis=0)
-            curves.append(_curve(title, *sums, decision))
+            curves.append(_curve(title, total[part], positive[part], chances[part]))
     return tuple(curves)
 
 
-def _curve(name: str, pairs: Array, true: Array, decision: Decision) -> Reliability:
-    chances = np.interp(
-        _bin_centres(len(pairs)), decision.curve_scores, decision.curve_probabilities
-    )
-    interval = np.minimum((chances * INTERVALS).astype(np.intp), INTERVALS - 1)
+def _chances(decision: Decision, n_bins: int, n_labels: int) -> Array:
+    """Return the probability of each label in each bin of the score."""
+    scores = np.repeat(bin_centres(n_bins)[:, None], n_labels, axis=1)
+    return decision.probabilities(scores).T
+
+
+def _curve(name: str, pairs: Array, true: Array, chances: Array) -> Reliability:
+    interval = np.minimum((chances * INTERVALS).astype(np.intp), INTERVALS - 1).ravel()
     size, hits, mass = (
-        np.bincount(interval, weights, INTERVALS) for weights in (pairs, true, pairs * chances)
+        np.bincount(interval, weights.ravel(), INTERVALS)
+        for weights in (pairs, true, pairs * chances)
     )
     enough = size >= FEWEST_PAIRS
     return Reliability(
@@ -138,9 +151,3 @@ def _curve(name: str, pairs: Array, true: Array, decision: Decision) -> Reliabil
         float(mass.sum()),
         float(hits.sum()),
     )
-
-
-def _bin_centres(n_bins: int) -> Array:
-    # Bins of the score are uniform in s / (1 + |s|), see ScoreCounts.
-    squashed = (np.arange(n_bins) + 0.5) * (2.0 / n_bins) - 1.0
-    return squashed / (1.0 - np.abs(squashed))

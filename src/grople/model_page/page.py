@@ -236,7 +236,13 @@ def _reliability(page: Page, seen: Inspection) -> None:
         "Probabilities are fitted on "
         + ("rows that the scoring models had not seen" if seen.out_of_fold else "the moments")
         + ", for all labels together; the question is whether they hold for rare labels too. Above "
-        "the dotted line labels are promised too little, below it too much.",
+        "the dotted line labels are promised too little, below it too much."
+        + (
+            " The model takes a second look at the likeliest labels of each row, which corrects "
+            "them further and is not shown here."
+            if seen.second_look
+            else ""
+        ),
     )
     section.figure(
         plots.plot_reliability(seen),
