@@ -16,8 +16,8 @@ from grople.datasets.text import TextTable, read_texts
 from grople.features import Features
 from grople.metrics import evaluate
 from grople.tagging.changing import spread_labels, widened
-from grople.tagging.fitting import _labels
-from grople.tagging.methods import METHODS, make_method
+from grople.tagging.fitting import example_labels
+from grople.tagging.methods import METHODS, make_method, text_form
 
 #: Minutes of work.
 ON_REQUEST = True
@@ -39,13 +39,14 @@ def run(quick: bool = False) -> str:
     order = np.random.RandomState(0).permutation(len(texts))
     train, test = (order[:2000], order[2000:3000]) if quick else (order[:25000], order[25000:])
     known, unseen = part(texts, train), part(texts, test)
-    features, _ = Features.fit_text(known.texts, max_features=1000 if quick else None)
-    X, (Y, names) = features.transform(known.texts), _labels(known)
-    X_test, (truth, test_names) = features.transform(unseen.texts), _labels(unseen)
+    words = 1000 if quick else None
+    features, _ = Features.fit_text(known.texts, max_features=words)
+    X, (Y, names) = features.transform(known.texts), example_labels(known)
+    X_test, (truth, test_names) = features.transform(unseen.texts), example_labels(unseen)
     truth = spread_labels(truth, test_names, names)
     rows, seconds = [], {}
     for name in NAMES:
-        model = make_method(name, "example_f1", n_jobs=2)
+        model = make_method(name, "example_f1", n_jobs=2, **text_form(name, words))
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

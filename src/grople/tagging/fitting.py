@@ -34,6 +34,7 @@ __all__ = [
     "DataFacts",
     "Tagger",
     "compare_on",
+    "example_labels",
     "fit_tagger",
     "labelled_rows",
     "load_tagger",
@@ -195,7 +196,7 @@ def fit_tagger(
         raise ValueError(f"--search chooses the settings of GroPLE, not of {method!r}")
     report("features", 0, 2)
     features, X = _fit_features(examples, normalize, text or {})
-    Y, names = _labels(examples)
+    Y, names = example_labels(examples)
     report("searching" if search else "fitting", 1, 2)
     if isinstance(examples, TextTable):
         parameters = text_form(method, (text or {}).get("max_features")) | parameters
@@ -248,7 +249,7 @@ def compare_on(
     report: Report = lambda step, done, total: None,
 ) -> Comparison:
     """Cross-validate methods on examples; the features of texts are learnt anew in every fold."""
-    Y, _ = _labels(examples)
+    Y, _ = example_labels(examples)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return compare_methods(
@@ -260,7 +261,7 @@ def compare_on(
 
 def labelled_rows(tagger: Tagger, examples: Examples) -> tuple[Any, Any, list[str]]:
     """Return examples as rows of a tagger's model, with their labels and the labels' names."""
-    Y, names = _labels(examples)
+    Y, names = example_labels(examples)
     if isinstance(examples, TextTable) != tagger.texts:
         found, wanted = ("texts", "numbers") if not tagger.texts else ("numbers", "texts")
         raise DataError(f"holds {found}, but the model learnt from {wanted}", file=examples.source)
@@ -300,13 +301,14 @@ def _text_features(
     return features, features.transform(texts)
 
 
-def _labels(examples: Examples) -> tuple[Any, list[str]]:
+def example_labels(examples: Examples) -> tuple[Any, list[str]]:
+    """Return the labels of examples as a sparse matrix, and their names."""
     if isinstance(examples, TextTable):
         Y, names = label_matrix(examples.tags)
         if not names:
             raise DataError("no row has a label: nothing to learn from", file=examples.source)
         return Y, names
-    return examples.Y, list(examples.label_names)
+    return examples.Y, list(map(str, examples.label_names))
 
 
 def _representation(examples: Examples, normalize: bool, text: dict[str, Any]) -> Representation:
