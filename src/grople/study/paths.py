@@ -192,7 +192,7 @@ def published_bsvm(
     """Yield one linear SVM a label."""
     for setting in wanted:
         model = BSVM(**setting, decision="sign").fit(split.X, split.B)
-        yield setting, _Scores(model)
+        yield setting, LinearScores(model.coef_.T, model.intercept_)
 
 
 def published_mlsf(
@@ -215,16 +215,6 @@ def published_mlsf(
                 random_state=seed,
             )
             yield setting, scores
-
-
-class _Scores:
-    """The scores of a fitted estimator, in blocks."""
-
-    def __init__(self, model: Any) -> None:
-        self._scores = model._model().scores if hasattr(model, "_model") else model
-
-    def in_blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        return iter(self._scores.in_blocks(X))
 
 
 # -- what the nested protocol searches ------------------------------------------------------
