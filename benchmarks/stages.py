@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from benchmarks import best_seconds, data_folder, table
 from grople import GroPLE, GroPLECV, Moments
 from grople.datasets import load, make_grouped_multilabel
+from grople.decision import Rule
 from grople.embedding import fit_embedding
 from grople.groups import fit_groups
 from grople.metrics import example_f1
@@ -132,22 +133,26 @@ def against_linear_svc() -> str:
 
 
 def search(quick: bool) -> str:
-    """Compare GroPLECV with GridSearchCV over the same estimator, grid and folds on bibtex."""
+    """Compare GroPLECV with GridSearchCV over the same estimator, grid and folds on bibtex.
+
+    Processor seconds, so that other work on the machine counts for neither; the same calibrated
+    decision on both sides, without a second look at candidates, which the search does not take.
+    """
     data = load("bibtex")
     folds = KFold(5, shuffle=True, random_state=0)
     grid = GRID[::4] if quick else GRID
-    started = time.perf_counter()
-    fast = GroPLECV(alpha=grid, beta=grid, gamma=10.0, cv=folds, random_state=0)
+    rule = Rule("example_f1", context=False)
+    started = time.process_time()
+    fast = GroPLECV(alpha=grid, beta=grid, gamma=10.0, cv=folds, decision=rule, random_state=0)
     fast.fit(data.X, data.Y)
-    ours = time.perf_counter() - started
+    ours = time.process_time() - started
     points = [(1e-4, 1e-4), (1.0, 1.0), (1e4, 1e4)]
     sub = [{"alpha": [a], "beta": [b]} for a, b in points]
-    started = time.perf_counter()
-    slow = GridSearchCV(
-        GroPLE(gamma=10.0, random_state=0), sub, scoring=make_scorer(example_f1), cv=folds,
-        refit=False,
-    ).fit(data.X, data.Y)  # fmt: skip
-    measured = time.perf_counter() - started
+    started = time.process_time()
+    model = GroPLE(gamma=10.0, decision=rule, random_state=0)
+    slow = GridSearchCV(model, sub, scoring=make_scorer(example_f1), cv=folds, refit=False)
+    slow.fit(data.X, data.Y)
+    measured = time.process_time() - started
     theirs = measured / len(points) * len(grid) ** 2
     found = {
         (p["alpha"], p["beta"]): s
@@ -160,7 +165,7 @@ def search(quick: bool) -> str:
         [f"GridSearchCV, {len(points)} points in {measured:.0f} s, extrapolated", f"{theirs:.0f}",
          "1"],
     ]  # fmt: skip
-    first = table([f"bibtex, {len(grid)}×{len(grid)} grid, 5 folds", "seconds", "faster"], rows)
+    first = table([f"bibtex, {len(grid)}×{len(grid)} grid, 5 folds", "CPU seconds", "faster"], rows)
     second = table(
         ["α, β", "example-F1, GroPLECV", "GridSearchCV"],
         [

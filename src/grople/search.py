@@ -23,7 +23,7 @@ from sklearn.model_selection import check_cv
 
 from grople import metrics
 from grople.base import unchanged_on_error
-from grople.decision import METRIC_RULES, ScoreCounts, fit_decision
+from grople.decision import METRIC_RULES, ScoreCounts, fit_decision, needs_counts
 from grople.estimator import GroPLE
 from grople.fingerprints import row_fingerprints
 from grople.folds import MultilabelStratifiedKFold
@@ -301,7 +301,7 @@ class _Judge:
                 else scores.argmax(axis=1) == truth.argmax(axis=1)
             )
             return float(np.average(hit, weights=self.weights))
-        if rule not in METRIC_RULES:
+        if not needs_counts(rule):
             predicted = fit_decision(rule, None).labels(scores)
         else:
             predicted = self._decided(scores, rule)
