@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.optim import by_diagonal, conjugate_gradient
+from grople.optim import lanczos_quadrature
 
 if TYPE_CHECKING:
     from grople.mapping import MappingProblem
@@ -31,7 +31,9 @@ DECADES = 6
 #: Grid points a decade.
 STEPS = 8
 #: Random vectors for the trace and for the label space where no spectrum is at hand.
-PROBES = 16
+PROBES = 8
+#: Products with XᵀX that the quadrature takes.
+QUADRATURE = 24
 
 
 def choose_ridge(problem: MappingProblem) -> float:
@@ -76,34 +78,20 @@ def _by_spectrum(problem: MappingProblem, top: int) -> float:
 
 
 def _by_probes(problem: MappingProblem, top: int) -> float:
-    """Walk down the grid in steps of four, trace and residual estimated on random vectors."""
+    """Estimate trace and residual on random vectors, for all weights from one run of Lanczos."""
     rng = np.random.default_rng(0)
     n, view = float(problem.moments.n), problem.view
     V = problem.embedding.V
-    labels = rng.choice([-1.0, 1.0], (V.shape[1], PROBES)) / np.sqrt(PROBES)
-    sketch = V @ labels
+    sketch = V @ (rng.choice([-1.0, 1.0], (V.shape[1], PROBES)) / np.sqrt(PROBES))
     probes = rng.choice([-1.0, 1.0], (problem.moments.n_features, PROBES)) / np.sqrt(PROBES)
-    right = np.hstack([problem.target @ sketch, view.gram(probes)])
     total = float(np.vdot(sketch, problem.point_gram @ sketch))
-    diagonal = view.gram_diagonal()
-    best, best_value, solution = top, np.inf, None
-    for power in range(top, top - DECADES * STEPS, -4):
-        gamma = 10.0 ** (power / STEPS)
-        shifts = np.full(right.shape[1], gamma)
-        solution = conjugate_gradient(
-            view.gram,
-            right,
-            shifts,
-            start=solution,
-            precondition=by_diagonal(diagonal, shifts),
-            tol=1e-4,
-        )
-        fit, trace = solution[:, :PROBES], solution[:, PROBES:]
-        image = right[:, :PROBES] - gamma * fit
-        residual = total - 2 * np.vdot(right[:, :PROBES], fit) + np.vdot(fit, image)
-        df = float(np.vdot(probes, trace)) + problem.fit_intercept
-        value = float(_gcv(max(float(residual), 0.0), df, n))
-        if value > best_value:
-            break
-        best, best_value = power, value
-    return float(10.0 ** (best / STEPS))
+    vectors = np.hstack([problem.target @ sketch, probes])
+    nodes, weights = lanczos_quadrature(view.gram, vectors, QUADRATURE)
+    gammas = 10.0 ** (np.arange(top - DECADES * STEPS, top + 1) / STEPS)
+    shifted = nodes[..., None] + gammas
+    fitted = 1.0 / shifted + gammas / shifted**2
+    residual = total - np.einsum("ij,ijk->k", weights[:PROBES], fitted[:PROBES])
+    shares = nodes[PROBES:, :, None] / shifted[PROBES:]
+    df = np.einsum("ij,ijk->k", weights[PROBES:], shares) + problem.fit_intercept
+    best = _gcv(np.maximum(residual, 0.0), df, n)
+    return float(gammas[np.argmin(best)]) if np.isfinite(best).any() else float(gammas[-1])

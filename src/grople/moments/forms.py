@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from grople.fingerprints import canonical, match_rows, row_fingerprints
 from grople.moments.labels import ROUNDING, LabelMoments
+from grople.moments.products import ThreadedProduct
 from grople.moments.view import FeatureView
 
 __all__ = ["ExplicitMoments", "ImplicitMoments", "Moments"]
@@ -279,30 +280,48 @@ class ImplicitMoments(Moments):
         return cls(labels, X.T @ ones, squares.T @ ones, X, B, weights)
 
     @cached_property
-    def _transposed(self) -> Any:
-        weighted = (
-            self.rows if self.weights is None else sp.csr_array(self.rows * self.weights[:, None])
-        )
-        return weighted.T.tocsr()
+    def _products(self) -> dict[Any, tuple[ThreadedProduct, ThreadedProduct]]:
+        return {}
+
+    def _both(self, dtype: Any) -> tuple[ThreadedProduct, ThreadedProduct]:
+        """Return X and XᵀW, ready to multiply arrays of a precision in that precision."""
+        narrow = np.float32 if dtype == np.float32 else np.float64
+        if narrow not in self._products:
+            weighted = (
+                self.rows
+                if self.weights is None
+                else sp.csr_array(self.rows * self.weights[:, None])
+            )
+            pair = self.rows.astype(narrow, copy=False), weighted.T.tocsr().astype(narrow)
+            self._products[narrow] = ThreadedProduct(pair[0]), ThreadedProduct(pair[1])
+        return self._products[narrow]
+
+    def images(self, Z: Array) -> Array:
+        """Return X Z."""
+        return self._both(Z.dtype)[0] @ Z
+
+    def pull(self, A: Array) -> Array:
+        """Return XᵀW A, W the weights of the rows."""
+        return self._both(A.dtype)[1] @ A
 
     def gram(self, Z: Array) -> Array:
         """Return XᵀX Z by two products with the rows."""
-        return self._transposed @ (self.rows @ Z)
+        return self.pull(self.images(Z))
 
     def cross(self, W: Array) -> Array:
         """Return XᵀB W."""
-        return self._transposed @ (self.marks @ W)
+        return self.pull(self.marks @ W)
 
     def cross_transposed(self, Z: Array) -> Array:
         """Return BᵀX Z."""
-        images = self.rows @ Z
+        images = self.images(Z)
         if self.weights is not None:
             images *= self.weights[:, None]
         return self.marks.T @ images
 
     def cross_diagonal(self, Z: Array) -> Array:
         """Return the diagonal of BᵀX Z for a Z with a column a label."""
-        return np.asarray((self._transposed @ self.marks).multiply(Z).sum(axis=0))
+        return np.asarray((self._both(np.float64)[1].matrix @ self.marks).multiply(Z).sum(axis=0))
 
     def gram_matrix(self) -> None:
         """Return None: the matrix is not to be formed."""

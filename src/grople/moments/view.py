@@ -78,6 +78,38 @@ class FeatureView:
             product -= np.multiply.outer(self.mean, self.moments.labels.sums @ W)
         return self._scaled(product)
 
+    # What follows needs the rows themselves, which the implicit form keeps. Rows count by the
+    # square roots of their weights, so that X̃ᵀX̃ is the Gram matrix above.
+
+    @cached_property
+    def _roots(self) -> Array | None:
+        weights = self.moments.weights  # type: ignore[attr-defined]
+        return None if weights is None else np.sqrt(weights)[:, None]
+
+    def points(self, W: Array) -> Array:
+        """Return the (centred) points U = YW of the rows, a row each."""
+        points = 2.0 * (self.moments.marks @ W) - W.sum(axis=0)  # type: ignore[attr-defined]
+        if self.centre:
+            points -= self.moments.labels.sums @ W / self.moments.n
+        return points if self._roots is None else points * self._roots
+
+    def kernel(self, A: Array) -> Array:
+        """Return X̃X̃ᵀ A, X̃ the viewed rows."""
+        Z = self._scaled(self.lift(A))
+        images = self.moments.images(Z)  # type: ignore[attr-defined]
+        if self.centre:
+            images -= self.mean.astype(A.dtype) @ Z
+        return images if self._roots is None else images * self._roots.astype(A.dtype)
+
+    def lift(self, A: Array) -> Array:
+        """Return X̃ᵀ A."""
+        roots = None if self._roots is None else self._roots.astype(A.dtype)
+        pulled = self.moments.pull(A if roots is None else A / roots)  # type: ignore[attr-defined]
+        if self.centre:
+            total = A.sum(axis=0) if roots is None else (A * roots).sum(axis=0)
+            pulled -= np.multiply.outer(self.mean.astype(A.dtype), total)
+        return self._scaled(pulled)
+
     def in_raw_units(self, Z: Array) -> Array:
         """Return the map for raw features that equals Z for viewed ones."""
         return self._scaled(Z)
@@ -85,8 +117,9 @@ class FeatureView:
     def _centred_gram(self, Z: Array) -> Array:
         product = self.moments.gram(Z)
         if self.centre:
-            product -= np.multiply.outer(self.moments.n * self.mean, self.mean @ Z)
+            mean = self.mean.astype(Z.dtype)
+            product -= np.multiply.outer(Z.dtype.type(self.moments.n) * mean, mean @ Z)
         return product
 
     def _scaled(self, Z: Array) -> Array:
-        return Z * self.scale[:, None] if self.standardise else Z
+        return Z * self.scale.astype(Z.dtype)[:, None] if self.standardise else Z

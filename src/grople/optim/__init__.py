@@ -5,7 +5,9 @@ from grople.optim.linalg import (
     Spectrum,
     by_diagonal,
     conjugate_gradient,
+    lanczos_quadrature,
     largest_eigenvalue,
+    low_rank,
     top_eigenvectors,
 )
 from grople.optim.penalties import L1, GroupRows, Penalty
@@ -24,7 +26,9 @@ __all__ = [
     "blocks_of_rows",
     "by_diagonal",
     "conjugate_gradient",
+    "lanczos_quadrature",
     "largest_eigenvalue",
+    "low_rank",
     "objective",
     "proximal_gradient",
     "top_eigenvectors",

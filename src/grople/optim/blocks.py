@@ -7,6 +7,7 @@ already done, so sweeps over blocks need several times less work.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,7 +74,8 @@ class TwoSidedQuadratic:
     @cached_property
     def right(self) -> Array:
         """What multiplies W from the right: αR + γ."""
-        return self.alpha * self.relation + self.gamma * np.eye(len(self.relation))
+        identity = np.eye(len(self.relation), dtype=self.relation.dtype)
+        return self.alpha * self.relation + self.gamma * identity
 
     @cached_property
     def column_curvature(self) -> Array:
@@ -171,7 +173,7 @@ def _block_step(
             break
         if np.vdot(ahead - new, new - point) > 0:
             momentum = 1.0  # the momentum points uphill: restart it
-        momentum_next = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        momentum_next = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         ahead = new + (momentum - 1.0) / momentum_next * (new - point)
         point, momentum = new, momentum_next
         if count + 1 < STEPS:
