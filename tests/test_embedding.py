@@ -145,7 +145,7 @@ def test_hyperplane_step_equals_multi_task_lasso(lambda_2):
     B, groups = some_labels(), some_groups()
     labels, V, penalty, W, UU, UY = steps_of(B, groups, lambda_2)
     V, W, UU, UY = _balance(V, W, UU, UY, penalty, LAMBDA_1)
-    solution = _hyperplane_step(V, UU, UY, labels.total, penalty, tol=1e-9)
+    solution = _hyperplane_step(V, UU, UY, labels.total, penalty, tol=1e-9, scale=1.0)
     U, Y = (2.0 * B - 1) @ W, 2.0 * B - 1
     expected = np.empty_like(V)
     for members in groups.members():

@@ -38,6 +38,8 @@ Product = Callable[[Array], Array]
 
 #: Labels up to which a dense YᵀY multiplies faster than its sparse and low-rank parts.
 DENSE_GRAM = 1024
+#: Share of ‖Y‖² below which the objective is no measure of progress.
+SCALE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -276,12 +278,15 @@ def _alternate(
         W, UU, UY = _point_step(product, V, lambda_1)
         V, W, UU, UY = _balance(V, W, UU, UY, penalty, lambda_1)
         before = _objective(total, V, UU, UY, penalty, lambda_1)
-        solution = _hyperplane_step(V, UU, UY, total, penalty, 0.1 * tol)
+        # With as many dimensions as labels the objective is next to nothing of ‖Y‖², and shares
+        # of it would be chased for ever.
+        scale = max(before, SCALE * total)
+        solution = _hyperplane_step(V, UU, UY, total, penalty, 0.1 * tol, scale)
         alive = np.abs(solution.point).max(axis=1, initial=0.0) > 0
         V, W, penalty = solution.point[alive], W[:, alive], _for_rows(penalty, alive)
         objective = _objective(total, V, UU[np.ix_(alive, alive)], UY[alive], penalty, lambda_1)
         path.append(objective)
-        converged = before - objective + solution.gap <= tol * before
+        converged = before - objective + solution.gap <= tol * scale
         if converged:
             break
     gap = solution.gap / max(objective, np.finfo(float).tiny)
@@ -313,7 +318,13 @@ def _balance(
 
 
 def _hyperplane_step(
-    V: Array, UU: Array, UY: Array, total: float, penalty: GroupRows, tol: float
+    V: Array,
+    UU: Array,
+    UY: Array,
+    total: float,
+    penalty: GroupRows,
+    tol: float,
+    scale: float,
 ) -> Solution:
     """Minimise over V, all groups at once: their rows share UᵀU."""
     values = np.linalg.eigvalsh(UU) if len(UU) else np.zeros(1)
@@ -324,7 +335,7 @@ def _hyperplane_step(
         curvature=float(values[-1]),
         convexity=max(float(values[0]), 0.0),
     )
-    return proximal_gradient(smooth, penalty, V, tol=tol, max_iter=100)
+    return proximal_gradient(smooth, penalty, V, tol=tol, max_iter=100, scale=scale)
 
 
 def _objective(

@@ -51,7 +51,8 @@ def test_agrees_with_steps_over_all_rows(alpha):
     smooth = quadratic.smooth()
     plain = proximal_gradient(smooth, L1(8.0), start, tol=1e-10, max_iter=50_000, scale=scale)
     blocks = block_proximal(quadratic, L1(8.0), start, tol=1e-10, max_iter=5000, scale=scale)
-    assert plain.converged and blocks.converged
+    assert plain.converged
+    assert blocks.converged
     assert blocks.objective_path[-1] == pytest.approx(plain.objective_path[-1], abs=1e-9 * scale)
     # Strong convexity 2γ = 4: a gap of 1e-10·scale bounds how far apart the minimisers may lie.
     assert np.square(blocks.point - plain.point).sum() <= 2e-10 * scale
@@ -66,7 +67,8 @@ def test_the_certificate_holds():
         early = block_proximal(quadratic, penalty, start, tol=0.0, max_iter=sweeps, scale=scale)
         above = cost(quadratic, 20.0, early.point) - cost(quadratic, 20.0, best.point)
         assert above <= early.gap + 1e-9 * scale
-        assert not early.converged and early.n_iter == sweeps
+        assert not early.converged
+        assert early.n_iter == sweeps
     smooth = quadratic.smooth()
     fresh = optimality_gap(smooth, penalty, best.point, smooth.product(best.point))
     assert best.gap == pytest.approx(fresh, abs=1e-12 * scale), "certified on a stale product"

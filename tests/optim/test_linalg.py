@@ -9,8 +9,10 @@ from grople.optim import (
     Spectrum,
     by_diagonal,
     conjugate_gradient,
+    lanczos_quadrature,
     largest_eigenvalue,
     linalg,
+    low_rank,
     top_eigenvectors,
 )
 
@@ -183,3 +185,50 @@ def test_conjugate_gradient_leaves_its_start_alone():
 def test_diagonal_of_zero_divides_by_one():
     precondition = by_diagonal(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
     assert precondition(np.ones((2, 2))).tolist() == [[1.0, 1.0], [0.5, 1 / 3]]
+
+
+def test_low_rank_takes_care_of_the_largest_eigenvalues():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    values = np.concatenate([np.full(280, 1.0), np.geomspace(10, 1e5, 20)])
+    A = (Q * values) @ Q.T
+    right = rng.standard_normal((300, 4))
+    shifts = np.array([0.5, 1.0, 2.0, 4.0])
+    calls = []
+
+    def product(Z):
+        calls.append(Z.shape[1])
+        return A @ Z
+
+    nearby = low_rank(product, 300, 40, shifts, np.float64)
+    before = len(calls)
+    Z = conjugate_gradient(product, right, shifts, precondition=nearby, tol=1e-8)
+    expected = np.column_stack(
+        [np.linalg.solve(A + s * np.eye(300), r) for s, r in zip(shifts, right.T, strict=True)]
+    )
+    np.testing.assert_allclose(Z, expected, rtol=1e-6, atol=1e-8)
+    assert calls[:before] == [40, 40]
+    with_it = len(calls) - before
+    conjugate_gradient(product, right, shifts, tol=1e-8)
+    assert with_it < (len(calls) - before - with_it) / 2
+
+
+def test_quadrature_of_smooth_functions():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((80, 60))
+    A = A @ A.T
+    values, vectors = np.linalg.eigh(A)
+    probes = rng.standard_normal((80, 3))
+    nodes, weights = lanczos_quadrature(A.__matmul__, probes, 20)
+    for shift in (1.0, 30.0):
+        exact = ((vectors.T @ probes) ** 2 / (values + shift)[:, None]).sum(axis=0)
+        found = (weights / (nodes + shift)).sum(axis=1)
+        np.testing.assert_allclose(found, exact, rtol=0.01)
+
+
+def test_quadrature_of_an_exhausted_space():
+    A = np.diag([1.0, 1.0, 3.0])
+    nodes, weights = lanczos_quadrature(A.__matmul__, np.array([[1.0], [1.0], [1.0]]), 10)
+    assert (weights / (nodes + 1.0)).sum() == pytest.approx(1 / 2 + 1 / 2 + 1 / 4)
+    nodes, weights = lanczos_quadrature(A.__matmul__, np.zeros((3, 1)), 4)
+    assert weights.sum() == 0

@@ -1,0 +1,80 @@
+"""Products with sparse rows: on threads, in single precision, and in the space of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from grople import GroPLE, Moments
+from grople.datasets import make_grouped_multilabel
+from grople.moments.products import ThreadedProduct, allowed_threads
+
+
+def rows(n=60, D=25, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.csr_array(np.where(rng.random((n, D)) < 0.3, rng.standard_normal((n, D)), 0.0))
+    B = sp.csr_array((rng.random((n, 7)) < 0.3).astype(int))
+    return X, B
+
+
+def test_threads_change_nothing(monkeypatch):
+    X = sp.random_array((500, 300), density=0.05, format="csr", rng=np.random.default_rng(0))
+    Z = np.random.default_rng(1).standard_normal((300, 9))
+    expected = X @ Z
+    monkeypatch.setattr("grople.moments.products.LEAST_WORK", 0)
+    for threads in (1, 2, 3, 600):
+        monkeypatch.setattr("grople.moments.products.allowed_threads", lambda n=threads: n)
+        np.testing.assert_array_equal(ThreadedProduct(X) @ Z, expected)
+    empty = sp.csr_array((4, 300))
+    np.testing.assert_array_equal(ThreadedProduct(empty) @ Z, np.zeros((4, 9)))
+
+
+def test_limits_are_respected():
+    with threadpool_limits(1):
+        assert allowed_threads() == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_space_of_rows(weighted, centre, scale):
+    X, B = rows()
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, 60) if weighted else None
+    moments = Moments.from_data(X, B, weights, form="implicit")
+    view = moments.view(centre=centre, scale=scale)
+    w = np.ones(60) if weights is None else weights
+    dense = X.toarray() - (w @ X.toarray() / w.sum() if centre else 0.0)
+    if scale:
+        full = X.toarray() - w @ X.toarray() / w.sum()
+        dense = dense / np.sqrt(w @ full**2 / w.sum())
+    dense = dense * np.sqrt(w)[:, None]
+    rng = np.random.default_rng(4)
+    A, W = rng.standard_normal((60, 3)), rng.standard_normal((7, 3))
+    np.testing.assert_allclose(view.kernel(A), dense @ dense.T @ A, atol=1e-9)
+    np.testing.assert_allclose(view.lift(A), dense.T @ A, atol=1e-9)
+    np.testing.assert_allclose(view.gram(view.lift(A)), dense.T @ dense @ dense.T @ A, atol=1e-8)
+    Y = 2.0 * B.toarray() - 1.0
+    U = Y @ W - (w @ Y / w.sum() @ W if centre else 0.0)
+    np.testing.assert_allclose(view.points(W), U * np.sqrt(w)[:, None], atol=1e-9)
+    np.testing.assert_allclose(view.lift(view.points(W)), view.target(W), atol=1e-8)
+    narrow = view.kernel(A.astype(np.float32))
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(narrow, dense @ dense.T @ A, atol=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_systems_reach_the_same_map(alpha, weighted, monkeypatch):
+    data = make_grouped_multilabel(500, 200, 12, n_groups=3, random_state=0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 500) if weighted else None
+    settings = {"gamma": 2.0, "alpha": alpha, "decision": "sign", "random_state": 0, "tol": 1e-6}
+    exact = GroPLE(form="explicit", **settings).fit(data.X, data.Y, sample_weight=weights)
+    monkeypatch.setattr("grople.mapping.FULL_WORK", 0)
+    X = sp.csr_array(data.X)
+    large = GroPLE(form="implicit", **settings).fit(X, data.Y, sample_weight=weights)
+    # Residuals of .3·√tol = 3e-4, in scores of size one.
+    np.testing.assert_allclose(
+        large.decision_function(X), exact.decision_function(data.X), atol=3e-3
+    )
