@@ -73,6 +73,17 @@ def test_scaling_is_seen_by_the_code_and_by_its_approximation():
     np.testing.assert_allclose(model.approximate(X, B), U @ U.T @ (Y - mean) + mean, **EXACT)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
+def test_an_approximation_is_that_of_the_model_as_it_is_now(fit_intercept):
+    model = FaIE(4, 1.0, 2.0, fit_intercept=fit_intercept, decision="sign")
+    model.fit(X[:50], B[:50]).approximate(X, B)  # its code must not outlive it
+    model.partial_fit(X[50:], B[50:])
+    fresh = FaIE(4, 1.0, 2.0, fit_intercept=fit_intercept, decision="sign").fit(X, B)
+    np.testing.assert_allclose(model.approximate(X, B), fresh.approximate(X, B), **EXACT)
+    blocks = [model.approximate(X[rows], B[rows]) for rows in (slice(30), slice(30, None))]
+    np.testing.assert_allclose(np.vstack(blocks), fresh.approximate(X, B), **EXACT)
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("form", ["explicit", "implicit"])
 def test_the_code_is_orthonormal_and_decoded_by_the_labels(form, fit_intercept):

@@ -344,9 +344,22 @@ class FaIE(CodeEmbedding):
         return scores
 
     def _code(self, X: Any, Y: Array) -> Array:
-        active, _ = active_labels(self.moments_)
-        moments = self.moments_.select_labels(active)
-        design = Design(moments, self.fit_intercept, self.scale).without_constant()
-        code = leading_code(design, self._n_features_out, self.ridge_, float(self.alpha))
-        C = design.view.in_raw_units(code.C)
-        return (Y[:, active] - design.shared_means) @ code.A + (X @ C - design.view.mean @ C)
+        active, A, C, offset = self._encoder()
+        return Y[:, active] @ A + X @ C - offset
+
+    def _encoder(self) -> tuple[Array, Array, Array, Array]:
+        """Return the labels that vary, and A, C, c of the code YA + XC − c of raw features.
+
+        Not a part of the model, for predictions do without; kept for the next block of rows.
+        """
+        model = self._model()
+        kept = vars(self).get("_kept_encoder")
+        if kept is None or kept[0] is not model:
+            active, _ = active_labels(self.moments_)
+            moments = self.moments_.select_labels(active)
+            design = Design(moments, self.fit_intercept, self.scale).without_constant()
+            code = leading_code(design, self._n_features_out, model.ridge, float(self.alpha))
+            C = design.view.in_raw_units(code.C)
+            offset = design.shared_means @ code.A + design.view.mean @ C
+            kept = self._kept_encoder = model, (active, code.A, C, offset)
+        return kept[1]
