@@ -166,7 +166,7 @@ def fit_embedding(
                       lambda_1, tol, max_iter)  # fmt: skip
 
 
-def automatic_components(labels: LabelMoments, share: float = 0.95, most: int = 500) -> int:
+def automatic_components(labels: LabelMoments, share: float = 0.98, most: int = 500) -> int:
     """Return how many dimensions hold the given share of the spread of the labels.
 
     Examples

@@ -49,9 +49,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
 
     Parameters
     ----------
-    n_components : int or "auto", default=100
+    n_components : int or "auto", default="auto"
         Latent dimensions (d), clipped to the number of labels. ``"auto"`` takes as many as hold
-        95 % of the spread of the labels, at most 500.
+        98 % of the spread of the labels, at most 500; the paper takes 100.
     n_groups : int or "auto", default=10
         Label groups (K), clipped to the number of labels. ``"auto"`` finds K from the spectrum of
         the label graph.
@@ -151,7 +151,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
 
     def __init__(
         self,
-        n_components: int | str = 100,
+        n_components: int | str = "auto",
         n_groups: int | str = 10,
         lambda_1: float = 1e-3,
         lambda_2: float = 1.0,

@@ -94,7 +94,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
 
     def __init__(
         self,
-        n_components: Any = 100,
+        n_components: Any = "auto",
         n_groups: Any = 10,
         lambda_1: float = 1e-3,
         lambda_2: Any = 1.0,

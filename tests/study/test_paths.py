@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from grople.baselines import BSVM, CPLST, LEML, LLSF, MLSF, PLST, FaIE
 from grople.metrics import accuracy, example_f1, macro_f1, micro_f1
 from grople.published import nudged_gram, published_mapping
-from grople.study.methods import METHODS, find_method, product
+from grople.study.methods import EVERY, METHODS, find_method, product
 from grople.study.paths import stages_one_and_two
 from grople.study.splits import data, measures, split
 from grople.study.tasks import compute
@@ -129,27 +129,28 @@ def test_a_fold_has_the_labels_seen_in_training(tiny):
     assert not found.authors_folds
 
 
-@pytest.mark.parametrize("name", ["PLST", "GroPLE", "BSVM"])
+@pytest.mark.parametrize("name", ["PLST", "GroPLE", "BSVM", "LinearSVC"])
 def test_the_nested_protocol_never_sees_the_test_rows(name, tiny, monkeypatch):
     """What is chosen and fitted stays when the test rows are others; each measure is its own."""
     from dataclasses import replace
 
-    from grople.study import tasks
+    from grople.study import nested as room
 
     grid = {"grid": "small"}
     batch = Batch("nested", tiny, name, 0, "", (grid,))
     ((_, result),) = compute(batch, [grid])
     fold = split(tiny, 0)
-    monkeypatch.setattr(tasks, "split", lambda *_: replace(fold, X_test=fold.X, B_test=fold.B))
+    monkeypatch.setattr(room, "split", lambda *_: replace(fold, X_test=fold.X, B_test=fold.B))
     ((_, other),) = compute(batch, [grid])
     assert other["chosen"] == result["chosen"]
     for metric in ("accuracy", "micro_f1"):
-        chosen = result["chosen"][metric]
-        assert canonical(chosen) in map(canonical, METHODS[name].nested_grid)
-        seed = {"random_state": 0} if name == "GroPLE" else {}
-        model = METHODS[name].make(**chosen, decision=metric, **seed).fit(fold.X, fold.B)
+        chosen = dict(result["chosen"][metric])
+        form = chosen.pop("rows")
+        assert canonical(chosen) in map(canonical, EVERY[name].nested_grid)
+        X, X_test = room._in_form(form, fold)
+        model = room._make(EVERY[name], chosen, metric, 0).fit(X, fold.B)
         measure = {"accuracy": accuracy, "micro_f1": micro_f1}[metric]
-        expected = measure(fold.B_test, model.predict(fold.X_test), zero_division=0)
+        expected = measure(fold.B_test, model.predict(X_test), zero_division=0)
         assert result[metric] == pytest.approx(expected)
 
 

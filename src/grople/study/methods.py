@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
 
 from grople import GroPLE
 from grople.baselines import (
@@ -20,23 +25,18 @@ from grople.baselines import (
     MLSF,
     PLST,
     FaIE,
-    cplst_path,
-    faie_path,
-    leml_path,
-    llsf_path,
-    plst_path,
+    Ridge,
 )
 from grople.baselines.bsvm import mean_square
-from grople.moments import Moments
+from grople.meta import MultilabelDecisionClassifier
 from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
 from grople.study.units import Setting, canonical
 
-__all__ = ["METHODS", "Method", "find_method", "product"]
+__all__ = ["EVERY", "METHODS", "RIVALS", "Method", "find_method", "product"]
 
 Found = Iterator[tuple[Setting, Any]]
 Published = Callable[[Split, Sequence[Setting], Sequence[Setting], int], Found]
-Search = Callable[[Moments, Sequence[Setting], int], Found]
 
 #: The weights of the paper's grids, and its dimensions as shares of the labels.
 POWERS = tuple(10.0**k for k in range(-4, 5))
@@ -47,9 +47,8 @@ FIXED = {"n_components": 100, "n_groups": 10, "lambda_1": 1e-3, "lambda_2": 1.0}
 QUICK_POWERS, QUICK_SHARES = (1e-4, 1.0, 1e4), (0.2, 0.5, 0.8)
 #: Mean squared length of a row from which on LIBSVM at C = 1 takes longer in proportion.
 LONG_ROW = 500.0
-#: Ridge weights and sizes that the nested protocol searches, for every method alike.
-RIDGES = (0.1, 1.0, 10.0, 100.0)
-SIZES = (0.4, 1.0)
+#: Sizes of the code that the nested protocol chooses from, as shares of the labels.
+SIZES = (1.0, 0.4)
 
 
 def product(**values: Sequence[Any]) -> list[dict[str, Any]]:
@@ -79,11 +78,9 @@ class Method:
         The published grid, and a small part of it.
     parameters : tuple of str
         What a published setting consists of.
-    search : callable or None
-        The library's own behaviour along settings, from moments; None learns from rows and
-        has its parameters set from the training rows by the estimator itself.
     nested_grid : list of dict
-        What the nested protocol chooses from; a quick run from every third of them.
+        What the nested protocol chooses from beside the form of the rows; a quick run takes the
+        first. Ridge weights are left to each method's own generalised cross-validation.
     seconds : callable
         A guess of the seconds that a published setting takes on a data set: beyond the budget it
         is left out. Zero where moments make it cheap.
@@ -95,7 +92,6 @@ class Method:
     grid: Sequence[Setting]
     quick_grid: Sequence[Setting]
     parameters: tuple[str, ...]
-    search: Search | None = None
     nested_grid: Sequence[Setting] = ({},)
     seconds: Callable[[Data, Setting], float] = lambda data, setting: 0.0
 
@@ -105,12 +101,14 @@ class Method:
         Examples
         --------
         >>> len(METHODS["PLST"].searched("full")), len(METHODS["PLST"].searched("small"))
-        (8, 3)
+        (2, 1)
         """
-        return list(self.nested_grid if grid == "full" else self.nested_grid[::3])
+        return list(self.nested_grid if grid == "full" else self.nested_grid[:1])
 
     def known(self, dataset: str) -> dict[str, Any] | None:
         """Return the paper's setting for a data set, None where it is not known."""
+        if not self.parameters:  # not in the paper
+            return None
         try:
             model = self.make.published(dataset)  # type: ignore[attr-defined]
         except ValueError:
@@ -145,19 +143,6 @@ class Method:
         return []
 
 
-def _along(path: Callable[..., Any], *names: str) -> Search:
-    """Return a search from one of the library's paths over moments."""
-
-    def search(moments: Moments, settings: Sequence[Setting], seed: int) -> Found:
-        asked = {canonical(setting): setting for setting in settings}
-        values = [list(dict.fromkeys(setting[name] for setting in settings)) for name in names]
-        for setting, scores in path(moments, *values):
-            if canonical(setting) in asked:
-                yield asked[canonical(setting)], scores
-
-    return search
-
-
 def _svm_seconds(data: Data, setting: Setting) -> float:
     """Guess the time of one SVM a label: LIBSVM's grows with the square of the rows.
 
@@ -180,7 +165,32 @@ def _mlsf_grid(gammas: Sequence[float]) -> list[dict[str, Any]]:
     return product(gamma=gammas, alpha=[0.0], meta_label_size=[10], solver=["libsvm"])
 
 
-METHODS: Mapping[str, Method] = {
+def _unpublished(*_: Any) -> Found:
+    """Yield nothing: the paper has no such method."""
+    return iter(())
+
+
+def _decided(estimator: Any, decision: Any) -> Any:
+    # Scores alone need no folds.
+    return MultilabelDecisionClassifier(estimator, decision, cv=None if decision == "sign" else 5)
+
+
+def _linear_svc(decision: Any, C: float, random_state: int = 0) -> Any:
+    return _decided(OneVsRestClassifier(LinearSVC(C=C, random_state=random_state)), decision)
+
+
+def _logistic(decision: Any, C: float, random_state: int = 0) -> Any:
+    model = LogisticRegression(C=C, solver="liblinear", random_state=random_state)
+    return _decided(OneVsRestClassifier(model), decision)
+
+
+def _extra_trees(decision: Any, random_state: int = 0) -> Any:
+    # A thousandth of the rows in a leaf bounds what a tree holds for each label.
+    trees = ExtraTreesClassifier(100, min_samples_leaf=1e-3, random_state=random_state)
+    return _decided(trees, decision)
+
+
+METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
@@ -190,8 +200,7 @@ METHODS: Mapping[str, Method] = {
             _grople_grid(POWERS),
             _grople_grid(QUICK_POWERS),
             (*FIXED, "alpha", "beta"),
-            paths.grople_path,
-            product(n_components=[100, 400], n_groups=[10], alpha=[0.0, 1.0, 10.0], gamma=RIDGES),
+            product(n_components=["auto", 100]),
         ),
         Method(
             "LLSF",
@@ -200,8 +209,7 @@ METHODS: Mapping[str, Method] = {
             product(alpha=POWERS, beta=POWERS, gamma=[0.1]),
             product(alpha=QUICK_POWERS, beta=QUICK_POWERS, gamma=[0.1]),
             ("alpha", "beta", "gamma"),
-            _along(llsf_path, "alpha", "beta", "gamma"),
-            product(alpha=[0.0, 1.0, 10.0], beta=[0.0], gamma=RIDGES),
+            product(alpha=[1.0, 0.0], beta=[0.0]),
         ),
         Method(
             "PLST",
@@ -210,8 +218,7 @@ METHODS: Mapping[str, Method] = {
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
-            _along(plst_path, "n_components", "ridge"),
-            product(n_components=SIZES, ridge=RIDGES),
+            product(n_components=SIZES),
         ),
         Method(
             "CPLST",
@@ -220,8 +227,7 @@ METHODS: Mapping[str, Method] = {
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
-            _along(cplst_path, "n_components", "ridge"),
-            product(n_components=SIZES, ridge=RIDGES),
+            product(n_components=SIZES),
         ),
         Method(
             "FaIE",
@@ -230,8 +236,7 @@ METHODS: Mapping[str, Method] = {
             product(n_components=SHARES, ridge=POWERS, alpha=POWERS),
             product(n_components=QUICK_SHARES, ridge=[1e-4, 1.0], alpha=[0.1, 1e3]),
             ("n_components", "ridge", "alpha"),
-            _along(faie_path, "n_components", "ridge", "alpha"),
-            product(n_components=SIZES, ridge=RIDGES, alpha=[1.0, 100.0]),
+            product(n_components=SIZES),
         ),
         Method(
             "LEML",
@@ -240,8 +245,7 @@ METHODS: Mapping[str, Method] = {
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
-            _along(leml_path, "n_components", "ridge"),
-            product(n_components=SIZES, ridge=RIDGES),
+            product(n_components=SIZES),
         ),
         Method(
             "MLSF",
@@ -263,6 +267,19 @@ METHODS: Mapping[str, Method] = {
         ),
     )
 }
+#: What one would pick instead; no methods of the paper, so in the nested protocol alone.
+RIVALS: dict[str, Method] = {
+    name: Method(name, make, _unpublished, [], [], (), grid)
+    for name, make, grid in (
+        ("Ridge", Ridge, [{}]),
+        ("LinearSVC", _linear_svc, product(C=[0.1, 1.0])),
+        ("Logistic", _logistic, product(C=[1.0, 10.0])),
+        ("ExtraTrees", _extra_trees, [{}]),
+    )
+}
+
+#: All of them, the paper's first.
+EVERY = METHODS | RIVALS
 
 
 def find_method(name: str) -> Method:
@@ -277,7 +294,8 @@ def find_method(name: str) -> Method:
         ...
     ValueError: no method is called 'svm'; there are GroPLE, LLSF, PLST, CPLST, FaIE, LEML, MLSF...
     """
-    known = {key.casefold(): method for key, method in METHODS.items()}
+    known = {key.casefold(): method for key, method in EVERY.items()}
     if name.casefold() not in known:
-        raise ValueError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+        there = ", ".join(EVERY)
+        raise ValueError(f"no method is called {name!r}; there are {there}")
     return known[name.casefold()]

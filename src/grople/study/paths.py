@@ -22,10 +22,7 @@ from grople.baselines.leml_factors import factorise_as_published
 from grople.baselines.linear_embedding import Path, active_path, embedding_path, embedding_size
 from grople.baselines.llsf import PublishedLLSF
 from grople.baselines.plst import plst
-from grople.embedding import fit_embedding
-from grople.groups import fit_groups
 from grople.linear import LinearScores
-from grople.mapping import MappingProblem
 from grople.moments import Moments
 from grople.published import (
     PublishedEmbedding,
@@ -35,7 +32,6 @@ from grople.published import (
     published_embedding,
     published_groups,
 )
-from grople.streaming import active_labels
 from grople.study.splits import Split
 from grople.study.units import Setting, canonical
 
@@ -218,30 +214,6 @@ def published_mlsf(
 
 
 # -- what the nested protocol searches ------------------------------------------------------
-
-
-def grople_path(moments: Moments, settings: Sequence[Setting], seed: int) -> Found:
-    """Yield the library's GroPLE for settings without sparsity (β = 0), which are exact."""
-    active, constants = active_labels(moments)
-    varying = moments if len(active) == moments.n_labels else moments.select_labels(active)
-    problems: dict[tuple[int, int], MappingProblem] = {}
-    for shared, part in _grouped(settings, ("n_components", "n_groups")):
-        shape = min(shared["n_components"], varying.n_labels), shared["n_groups"]
-        if shape not in problems:
-            groups = fit_groups(varying.labels, "spectral", shape[1], seed)
-            embedding = fit_embedding(
-                varying.labels, groups, n_components=shape[0], random_state=seed
-            )
-            problem = MappingProblem(varying, embedding)
-            for other in list(problems.values())[:1]:  # the features are decomposed once
-                vars(problem).update(gram_spectrum=other.gram_spectrum)
-            problems[shape] = problem
-        problem = problems[shape]
-        embedding = problem.embedding
-        for setting in part:
-            mapping = problem.solve(setting["alpha"], 0.0, setting["gamma"])
-            scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
-            yield setting, scores.expanded(active, constants)
 
 
 def _grouped(

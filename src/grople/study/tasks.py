@@ -6,19 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from grople.decision import ScoreCounts, fit_decision
-from grople.fingerprints import row_fingerprints
-from grople.folds import MultilabelStratifiedKFold
-from grople.moments import Moments
-from grople.reservoir import fold_of
 from grople.study.costs import stage_costs
-from grople.study.methods import METHODS, Method
+from grople.study.methods import METHODS
+from grople.study.nested import nested
 from grople.study.paths import stages_one_and_two
-from grople.study.published import METRICS
 from grople.study.splits import Split, measures, split
-from grople.study.units import Batch, Setting, canonical
+from grople.study.units import Batch, Setting
 
 __all__ = ["TASKS", "compute"]
 
@@ -26,8 +20,6 @@ Results = Iterator[tuple[Setting, dict[str, Any]]]
 
 #: Rows approximated at a time.
 BLOCK = 8192
-#: Folds inside the training part in which the nested protocol chooses.
-INNER_FOLDS = 3
 
 
 def compute(batch: Batch, wanted: Sequence[Setting]) -> Results:
@@ -44,29 +36,6 @@ def published(batch: Batch, wanted: Sequence[Setting]) -> Results:
     for setting, scores in path(fold, batch.settings, wanted, batch.seed):
         blocks = ((rows, block > 0.0) for rows, block in scores.in_blocks(fold.X_test))
         yield setting, measures(fold.B_test, blocks)
-
-
-def nested(batch: Batch, wanted: Sequence[Setting]) -> Results:
-    """Choose everything inside the training rows, decide for each measure, predict the test rows.
-
-    The result holds each measure under the decision for it, and the parameters chosen for it.
-    """
-    fold = split(batch.dataset, batch.fold)
-    method = METHODS[batch.method]
-    for setting in wanted:
-        chosen = _chosen(method, fold, method.searched(setting["grid"]), batch.seed)
-        result: dict[str, Any] = {}
-        models: dict[str, Any] = {}
-        for metric in METRICS:
-            name = canonical(chosen[metric])
-            if name not in models:
-                model = method.make(**chosen[metric], decision=metric, **_seeded(method, batch))
-                models[name] = model.fit(fold.X, fold.B)
-            models[name].set_params(decision=metric)
-            predicted = sp.csr_array(models[name].predict(fold.X_test))
-            every = slice(0, fold.B_test.shape[0])
-            result[metric] = measures(fold.B_test, [(every, predicted)])[metric]
-        yield setting, result | {"chosen": chosen}
 
 
 def approximation(batch: Batch, wanted: Sequence[Setting]) -> Results:
@@ -112,48 +81,6 @@ def cost(batch: Batch, wanted: Sequence[Setting]) -> Results:
     """Measure seconds and memory of every stage on made data of a given size."""
     for setting in wanted:
         yield setting, stage_costs(**setting, seed=batch.seed)
-
-
-def _seeded(method: Method, batch: Batch) -> dict[str, Any]:
-    known = method.make().get_params(deep=False)
-    return {"random_state": batch.seed} if "random_state" in known else {}
-
-
-def _chosen(method: Method, fold: Split, grid: Sequence[Setting], seed: int) -> dict[str, Setting]:
-    """Return for each measure the setting with the best mean over folds of the training rows."""
-    if method.search is None or len(grid) == 1:
-        return {metric: dict(grid[0]) for metric in METRICS}
-    totals = {metric: np.zeros(len(grid)) for metric in METRICS}
-    number = {canonical(setting): i for i, setting in enumerate(grid)}
-    splitter = MultilabelStratifiedKFold(INNER_FOLDS, random_state=seed)
-    for _, held in splitter.split(fold.X, fold.B):
-        X, B = fold.X[held], fold.B[held]
-        rest = fold.moments - Moments.from_data(X, B, form="explicit")
-        halves = fold_of(row_fingerprints(X), 2)
-        for setting, scores in method.search(rest, grid, seed):
-            for metric, value in _judged(scores(X), B, halves).items():
-                totals[metric][number[canonical(setting)]] += value
-    return {metric: dict(grid[int(np.argmax(totals[metric]))]) for metric in METRICS}
-
-
-def _judged(scores: Any, B: Any, halves: Any) -> dict[str, float]:
-    """Measure scores, each measure under its own decision fitted on the other half of the rows."""
-    parts: dict[str, list[Any]] = {metric: [] for metric in METRICS}
-    rows = []
-    for half in (0, 1):
-        fit, use = np.flatnonzero(halves != half), np.flatnonzero(halves == half)
-        if not len(fit) or not len(use):
-            continue
-        counts = ScoreCounts.from_scores([(scores[fit], B[fit], None)], scores.shape[1])
-        rows.append(use)
-        for metric in METRICS:
-            parts[metric].append(fit_decision(metric, counts).labels(scores[use]))
-    used = np.concatenate(rows)
-    every = slice(0, len(used))
-    return {
-        metric: measures(B[used], [(every, sp.vstack(parts[metric], format="csr"))])[metric]
-        for metric in METRICS
-    }
 
 
 TASKS: Mapping[str, Callable[[Batch, Sequence[Setting]], Results]] = {

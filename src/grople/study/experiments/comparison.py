@@ -17,7 +17,7 @@ from grople.study.experiments.base import (
     judged,
     plan_folds,
 )
-from grople.study.methods import FIXED, METHODS, find_method
+from grople.study.methods import EVERY, FIXED, METHODS, find_method
 from grople.study.published import (
     METRICS,
     PRINTED,
@@ -47,12 +47,13 @@ TITLES = {
 
 def plan(options: Options) -> list[Batch]:
     """Return the published grids and the nested protocol, method by method."""
-    names = [find_method(name).name for name in options.methods] or list(METHODS)
+    everyone = METHODS if options.quick else EVERY
+    names = [find_method(name).name for name in options.methods] or list(everyone)
     found: list[Batch] = []
     for dataset in options.datasets:
         for name in names:
-            method = METHODS[name]
-            if "published" in options.protocols:
+            method = EVERY[name]
+            if "published" in options.protocols and name in METHODS:
                 settings = method.settings(
                     data(dataset), quick=options.quick, budget=options.budget
                 )
@@ -73,7 +74,7 @@ def protocol_cells(store: Store, protocol: str) -> dict[tuple[str, str], Average
     """
     found = {}
     for key, part in _by_place(store, protocol).items():
-        known = METHODS[key[1]].known(key[0]) if protocol == "published" else {"grid": "full"}
+        known = EVERY[key[1]].known(key[0]) if protocol == "published" else {"grid": "full"}
         wanted = None if known is None else canonical(known)
         named = [average for average in part if canonical(average.setting) == wanted]
         found[key] = named[0] if named else max(part, key=lambda average: average.total)
@@ -92,7 +93,7 @@ def complete_ranks(
     cells: dict[tuple[str, str], Average], metric: str
 ) -> tuple[list[str], list[str], Any]:
     """Return data sets, methods and the ranks between them, of data sets with every method."""
-    methods = [name for name in METHODS if any(method == name for _, method in cells)]
+    methods = [name for name in EVERY if any(method == name for _, method in cells)]
     datasets = data_order(dataset for dataset, _ in cells)
     datasets = [d for d in datasets if all((d, m) in cells for m in methods)]
     means = [[round(cells[d, m].mean[metric], 3) for m in methods] for d in datasets]
@@ -134,7 +135,7 @@ def _of_comparison(row: Row) -> bool:
 
 
 def _table(cells: dict[tuple[str, str], Average], metric: str, protocol: str) -> Table:
-    methods = [name for name in METHODS if any(method == name for _, method in cells)]
+    methods = [name for name in EVERY if any(method == name for _, method in cells)]
     datasets = data_order(dataset for dataset, _ in cells)
     paper = published_table("comparison")
     rows: list[Sequence[Any]] = []
@@ -201,11 +202,11 @@ def _cells(
 def _settings(cells: dict[tuple[str, str], Average], protocol: str) -> Table:
     rows = []
     for dataset in data_order(dataset for dataset, _ in cells):
-        for method in METHODS:
+        for method in EVERY:
             average = cells.get((dataset, method))
             if average is None:
                 continue
-            known = METHODS[method].known(dataset)
+            known = EVERY[method].known(dataset)
             theirs = "not known" if known is None else _plain(known)
             seconds = Cell(average.seconds, f"{average.seconds:.2f}")
             mine = _plain(average.setting)
@@ -249,7 +250,7 @@ def _grid(
 ) -> Table:
     rows = []
     for dataset in data_order(dataset for dataset, _ in places):
-        for method in METHODS:
+        for method in EVERY:
             part = places.get((dataset, method), [])
             if len(part) < 2:
                 continue
@@ -290,7 +291,7 @@ def _summary(cells: dict[tuple[str, str], Average], protocol: str) -> list[str]:
             f"ours are equal within .005 in {same}, better in {better} and worse in {worse}; the "
             f"median difference is {np.median(gaps):+.3f}."
         )
-    wins = dict.fromkeys(METHODS, 0)
+    wins = dict.fromkeys(EVERY, 0)
     contests = 0
     for dataset in {dataset for dataset, _ in cells}:
         for metric in METRICS:
