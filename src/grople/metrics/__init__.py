@@ -5,6 +5,12 @@ returns a block of rows. ``evaluate`` computes everything at once; ``counts`` an
 inner functions for loops that want several measures of one prediction.
 """
 
+from grople.metrics.calibration import (
+    ReliabilityCurve,
+    expected_calibration_error,
+    reliability_curve,
+    top_label_calibration_error,
+)
 from grople.metrics.counting import Counts, counts
 from grople.metrics.evaluation import evaluate
 from grople.metrics.positions import Ranks, ranks
@@ -59,4 +65,8 @@ __all__ = [
     "coverage",
     "ranking_loss",
     "label_ranking_average_precision",
+    "ReliabilityCurve",
+    "reliability_curve",
+    "expected_calibration_error",
+    "top_label_calibration_error",
 ]

@@ -25,7 +25,7 @@ from grople.metrics.inputs import (
     row_weights,
 )
 
-__all__ = ["Ranks", "ranks"]
+__all__ = ["Ranks", "ranks", "score_blocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ def ranks(
     weights = row_weights(sample_weight, true.shape[0])
     indptr = true.indptr.astype(np.int64)
     found = [np.empty((3, 0), np.int64)]
-    for start, block in _score_blocks(scores, *true.shape):
+    for start, block in score_blocks(scores, *true.shape):
         begin, end = indptr[start], indptr[start + block.shape[0]]
         own_indptr = indptr[start : start + block.shape[0] + 1] - begin
         rows = np.repeat(np.arange(block.shape[0]), np.diff(own_indptr))
@@ -183,27 +183,29 @@ def ranks(
     return Ranks(indptr, true.indices, above, upto, true_upto, true.shape[1], weights)
 
 
-def _score_blocks(scores: Any, n_rows: int, n_labels: int) -> Iterator[tuple[int, Any]]:
+def score_blocks(
+    scores: Any, n_rows: int, n_labels: int, name: str = "scores"
+) -> Iterator[tuple[int, Any]]:
     """Yield (first row, checked block of scores) for consecutive blocks of rows."""
     # Sparse scores cost what they store: one block. Dense ones cost a sorted copy of the block.
     step = n_rows if sp.issparse(scores) else max(1, BLOCK_CELLS // n_labels)
     if not callable(scores):
         whole = sp.csr_array(scores) if sp.issparse(scores) else np.asarray(scores)
         if whole.shape != (n_rows, n_labels):
-            raise ValueError(f"y_true has shape {(n_rows, n_labels)} but scores have {whole.shape}")
+            raise ValueError(f"y_true has shape {(n_rows, n_labels)} but {name} have {whole.shape}")
     for start in range(0, n_rows, step):
         stop = min(start + step, n_rows)
         block = scores(start, stop) if callable(scores) else whole[start:stop]
         block = sp.csr_array(block) if sp.issparse(block) else np.asarray(block)
         if block.shape != (stop - start, n_labels):
             raise ValueError(
-                f"scores({start}, {stop}) must return shape {(stop - start, n_labels)}, "
+                f"{name}({start}, {stop}) must return shape {(stop - start, n_labels)}, "
                 f"not {block.shape}"
             )
         if block.dtype.kind != "f":
             block = block.astype(np.float64)
         if np.isnan(block.data if sp.issparse(block) else block).any():
-            raise ValueError(f"scores hold NaN in rows {start} to {stop - 1}")
+            raise ValueError(f"{name} hold NaN in rows {start} to {stop - 1}")
         yield start, block
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from grople.inspection import Inspection
+from grople.metrics import reliability_curve
 from grople.plots.axes import ACCENT, FAINT, inspected, make_axes, plain
 
-__all__ = ["plot_label_quality", "plot_reliability"]
+__all__ = ["plot_calibration", "plot_label_quality", "plot_reliability"]
 
 #: Colours and marks of all, frequent, middle and rare labels.
 _CURVES = ((FAINT, "o"), (ACCENT, "s"), ("#5f9e6e", "^"), ("#c4713f", "D"))
@@ -32,18 +33,55 @@ def plot_reliability(model: Any, *, ax: Any = None) -> Any:
     seen = inspected(model)
     if not seen.reliability:
         raise ValueError(_NO_COUNTS.format(seen.kind))
-    ax = plain(make_axes(ax, (6.0, 4.8)))
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, linestyle=":")
-    for curve, (colour, mark) in zip(seen.reliability, _CURVES, strict=False):
-        ax.plot(
-            curve.predicted, curve.observed, color=colour, marker=mark, markersize=4.5,
-            linewidth=1.2, label=curve.name,
-        )  # fmt: skip
-    ax.set_xlabel("predicted probability")
-    ax.set_ylabel("share that was true")
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    ax = _with_diagonal(ax)
+    for curve, style in zip(seen.reliability, _CURVES, strict=False):
+        _draw_curve(ax, curve, curve.name, *style)
+    return ax
+
+
+def plot_calibration(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    top: int | None = None,
+    n_bins: int = 15,
+    label: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw what happened against any predicted probabilities, with the expected calibration error.
+
+    On the same axes, several calls compare several predictions.
+
+    Parameters
+    ----------
+    y_true : array-like, sparse matrix or DataFrame of shape (n_rows, n_labels)
+        True labels, zeros and ones.
+    probabilities : array-like, sparse matrix or callable
+        Probabilities, see :func:`grople.metrics.reliability_curve`.
+    top : int, optional
+        Look only at so many of the likeliest labels of each row.
+    n_bins : int
+        Bins, about as many pairs in each.
+    label : str, optional
+        What the legend calls it.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> ax = plot_calibration([[1, 0], [1, 0]], [[0.8, 0.1], [0.9, 0.1]], label="ours")
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'ours: calibration error 0.125'
+    """
+    curve = reliability_curve(y_true, probabilities, top=top, n_bins=n_bins)
+    ax = _with_diagonal(ax)
+    style = _CURVES[len(ax.lines) % len(_CURVES)]
+    named = f"calibration error {curve.error:.3f}"
+    _draw_curve(ax, curve, f"{label}: {named}" if label else named, *style)
     return ax
 
 
@@ -76,6 +114,26 @@ def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
     ax.set_xlabel("rows with the label")
     ax.set_ylabel("average precision, out of fold" if seen.out_of_fold else "average precision")
     return ax
+
+
+def _with_diagonal(ax: Any) -> Any:
+    """Return axes for what happened against what was predicted."""
+    ax = plain(make_axes(ax, (6.0, 4.8)))
+    if not ax.lines:
+        ax.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, linestyle=":")
+    ax.set_xlabel("predicted probability")
+    ax.set_ylabel("share that was true")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    return ax
+
+
+def _draw_curve(ax: Any, curve: Any, label: str, colour: str, mark: str) -> None:
+    ax.plot(
+        curve.predicted, curve.observed, color=colour, marker=mark, markersize=4.5,
+        linewidth=1.2, label=label,
+    )  # fmt: skip
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
 
 
 def _quality(seen: Inspection) -> tuple[Any, Any]:
