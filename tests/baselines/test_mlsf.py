@@ -345,7 +345,7 @@ def test_scikit_learn_checks():
     [
         ("medical", (0, 1, 2, 3, 4)),
         pytest.param("CAL500", (0,), marks=pytest.mark.slow),
-        pytest.param("corel5k", (0,), marks=pytest.mark.slow),
+        pytest.param("corel5k", (0, 1, 2, 3, 4), marks=pytest.mark.slow),
     ],
 )
 def test_the_published_cells(name, folds, shared_data, paper_tables):

@@ -108,8 +108,11 @@ def published_cell(folder, table, name, model):
 
 
 @pytest.mark.parametrize(("model", "name", "cells"), COMPARISON)
-def test_the_comparison_is_reproduced(model, name, cells, shared_data, paper_tables):
+def test_the_comparison_is_reproduced(
+    model, name, cells, shared_data, paper_tables, record_property
+):
     found = compared(model, name, shared_data)
+    record_property("found", found.round(4).tolist())
     np.testing.assert_allclose(found, cells, atol=CLOSE)
     paper = published_cell(paper_tables, "comparison", name, model)
     if isinstance(model, LLSF) and name == "corel5k":
@@ -131,7 +134,7 @@ LOW_RANK = cases(
 
 
 @pytest.mark.parametrize(("model", "name"), LOW_RANK)
-def test_leml_is_reproduced(model, name, shared_data, paper_tables):
+def test_leml_is_reproduced(model, name, shared_data, paper_tables, record_property):
     """Within .015 (.012 measured on medical, .002 to .007 elsewhere).
 
     The published run started at random, and its random numbers and the tolerance of its conjugate
@@ -139,7 +142,9 @@ def test_leml_is_reproduced(model, name, shared_data, paper_tables):
     cell depends on both; the minimum itself scores higher (accuracy .72 instead of .69).
     """
     paper = published_cell(paper_tables, "comparison", name, model)
-    np.testing.assert_allclose(compared(model, name, shared_data), paper, atol=0.015)
+    found = compared(model, name, shared_data)
+    record_property("found", found.round(4).tolist())
+    np.testing.assert_allclose(found, paper, atol=0.015)
 
 
 def settings_found():
@@ -156,29 +161,46 @@ def settings_found():
 
 
 @pytest.mark.parametrize(("model", "name"), settings_found())
-def test_settings_found_by_search_reproduce_their_cells(model, name, shared_data, paper_tables):
+def test_settings_found_by_search_reproduce_their_cells(
+    model, name, shared_data, paper_tables, record_property
+):
     paper = published_cell(paper_tables, "comparison", name, model)
-    np.testing.assert_allclose(compared(model, name, shared_data), paper, atol=CLOSE)
+    found = compared(model, name, shared_data)
+    record_property("found", found.round(4).tolist())
+    np.testing.assert_allclose(found, paper, atol=CLOSE)
+
+
+#: Where the approximation was published for another setting than the comparison.
+OTHER_SETTING = {
+    (CPLST, "CAL500"): {"ridge": 0.1},
+    (FaIE, "CAL500"): {"n_components": 0.2, "ridge": 0.1},
+}
 
 
 def approximations():
-    """Every published setting; on CAL500 FaIE's cells are those of another one."""
+    """Every published setting: the d that the published cells imply."""
     quick = {"genbase", "CAL500"}
     return cases(
         *(
             (
-                cls.published(name, **({"n_components": 0.2, "ridge": 0.1} if swap else {})),
+                cls.published(name, **OTHER_SETTING.get((cls, name), {})),
                 "genbase-authors" if name == "genbase" else name,
                 not (name in quick and cls is not FaIE),
             )
             for cls in (PLST, CPLST, FaIE)
             for name in cls._published
-            for swap in [cls is FaIE and name == "CAL500"]
         )
     )
 
 
 @pytest.mark.parametrize(("model", "name"), approximations())
-def test_the_approximation_is_reproduced(model, name, shared_data, paper_tables):
+def test_the_approximation_is_reproduced(model, name, shared_data, paper_tables, record_property):
+    """Within .01 (.006 measured for PLST on CAL500, at most .004 elsewhere).
+
+    PLST's macro-F1 on CAL500 is printed as 1.000 ± .003, which no five folds can have: a spread of
+    .003 needs a mean below .999. It is .994 ± .003 here.
+    """
     paper = published_cell(paper_tables, "approximation", name, model)
-    np.testing.assert_allclose(approximated(model, name, shared_data), paper, atol=0.01)
+    found = approximated(model, name, shared_data)
+    record_property("found", found.round(4).tolist())
+    np.testing.assert_allclose(found, paper, atol=0.01)

@@ -155,7 +155,7 @@ class CPLST(CodeEmbedding):
     _published: ClassVar[dict[str, dict[str, Any]]] = {
         "genbase": {"n_components": 0.8, "ridge": 0.1},
         "medical": {"n_components": 0.8, "ridge": 1.0},
-        "CAL500": {"n_components": 0.2, "ridge": 0.01},
+        "CAL500": {"n_components": 0.2, "ridge": 1e-3},
         "corel5k": {"n_components": 0.4, "ridge": 1e-4},
         "rcv1subset1": {"n_components": 0.6, "ridge": 0.1},
         "rcv1subset2": {"n_components": 0.7, "ridge": 0.1},

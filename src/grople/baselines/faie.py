@@ -312,6 +312,7 @@ class FaIE(CodeEmbedding):
         "rcv1subset3": {"n_components": 0.8, "ridge": 0.01, "alpha": 1e3},
         "bibtex": {"n_components": 0.8, "ridge": 1e-4, "alpha": 1e3},
         "corel16k001": {"n_components": 0.3, "ridge": 0.01, "alpha": 1e4},
+        "delicious": {"n_components": 0.4, "ridge": 0.1, "alpha": 1e4},
     }
 
     def __init__(
