@@ -314,7 +314,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
                     stacklevel=2,
                 )
             mapping, gamma = self._stage(
-                context, "mapping", lambda: self._mapping(active, embedding, reference)
+                context, "mapping", lambda: self._mapping(active, embedding, reference, varying)
             )
             scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
             return (groups, embedding, mapping, gamma), scores
@@ -379,7 +379,11 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         return embedding
 
     def _mapping(
-        self, moments: Moments, embedding: Embedding, reference: GroPLEModel | None
+        self,
+        moments: Moments,
+        embedding: Embedding,
+        reference: GroPLEModel | None,
+        active: Array,
     ) -> tuple[Mapping, float]:
         problem = MappingProblem(
             moments, embedding, self.correlation, self.fit_intercept, self.scale
@@ -391,7 +395,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             self._chosen("alpha"),
             self._chosen("beta"),
             float(gamma),
-            start=_start(reference, problem),
+            start=_start(reference, problem, active),
             tol=self.tol,
             max_iter=10 * self.max_iter,
         )
@@ -405,8 +409,14 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         return mapping, float(gamma)
 
 
-def _start(reference: GroPLEModel | None, problem: MappingProblem) -> Array | None:
-    """Start a part of the rows from the map of all of them, which is near its own."""
-    if reference is None or reference.mapping.viewed.shape != problem.target.shape:
+def _start(reference: GroPLEModel | None, problem: MappingProblem, active: Array) -> Array | None:
+    """Start a part of the rows from the map of all of them, which is near its own.
+
+    The dimensions of the two embeddings may be turned against each other; the scores are not, so
+    the start is the map whose scores come nearest to those of the reference.
+    """
+    if reference is None or reference.mapping.viewed.shape[1] == 0:
         return None
-    return reference.mapping.viewed
+    assert reference.scores.V is not None
+    V = reference.scores.V[:, active]
+    return np.asarray(reference.mapping.viewed @ (V @ np.linalg.pinv(problem.embedding.V)))

@@ -218,7 +218,7 @@ class MappingProblem:
         if self.correlation is None:
             alpha = 0.0
         if beta == 0:
-            exact = self._solve_exactly(alpha, gamma, tol)
+            exact = self._solve_exactly(alpha, gamma, tol, start)
             return self._finish(exact, 0.0 if self._in_full else tol, 0, True)
         size = float(np.trace(self.point_gram))
         if (alpha, gamma) not in self._exact:
@@ -308,7 +308,9 @@ class MappingProblem:
         rows = getattr(self.moments, "rows", None)
         return rows is None or rows.nnz * self.target.shape[1] <= FULL_WORK
 
-    def _solve_exactly(self, alpha: float, gamma: float, tol: float) -> Array:
+    def _solve_exactly(
+        self, alpha: float, gamma: float, tol: float, start: Array | None = None
+    ) -> Array:
         """Solve ``XᵀX Z + α Z R + γ Z = XᵀU``, a Sylvester equation.
 
         In the eigenvectors of R every column is a system of its own, ``XᵀX + (αρ_j + γ) I``.
@@ -319,11 +321,11 @@ class MappingProblem:
         if alpha:
             shifts += alpha * np.maximum(self.relation_spectrum.values, 0.0)
         if not self._in_full and shifts.min() > 0:
-            return self._solve_rows(turn, shifts, tol)
+            return self._solve_rows(turn, shifts, tol, start)
         Z = self._solve_shifted(self.target if alpha == 0 else self.target @ turn, shifts)
         return Z if alpha == 0 else Z @ turn.T
 
-    def _solve_rows(self, turn: Array, shifts: Array, tol: float) -> Array:
+    def _solve_rows(self, turn: Array, shifts: Array, tol: float, start: Array | None) -> Array:
         """Solve in the space of rows, ``Z = X̃ᵀA`` with ``(X̃X̃ᵀ + shift_j) a_j = u_j``.
 
         With the residual r of these systems the objective is above its minimum by
@@ -332,12 +334,18 @@ class MappingProblem:
         Half precision of the machine is enough for that, and halves the time.
         """
         points = (self.view.points(self.embedding.W) @ turn).astype(np.float32)
+        first = None
+        if start is not None:
+            # At the solution shift_j·a_j is what the map leaves of u_j; near it, nearly so.
+            left = points - self.view.images((start @ turn).astype(np.float32))
+            first = left / shifts.astype(np.float32)
         rank = min(RANK, points.shape[0] // 10)
         nearby = low_rank(self.view.kernel, points.shape[0], rank, shifts, np.float32)
         A = conjugate_gradient(
             self.view.kernel,
             points,
             shifts,
+            start=first,
             precondition=nearby,
             tol=0.3 * float(np.sqrt(np.clip(tol, 1e-8, 1.0))),
             max_iter=200,

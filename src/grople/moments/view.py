@@ -95,11 +95,15 @@ class FeatureView:
 
     def kernel(self, A: Array) -> Array:
         """Return X̃X̃ᵀ A, X̃ the viewed rows."""
-        Z = self._scaled(self.lift(A))
+        return self.images(self.lift(A))
+
+    def images(self, Z: Array) -> Array:
+        """Return X̃ Z."""
+        Z = self._scaled(Z)
         images = self.moments.images(Z)  # type: ignore[attr-defined]
         if self.centre:
-            images -= self.mean.astype(A.dtype) @ Z
-        return images if self._roots is None else images * self._roots.astype(A.dtype)
+            images -= self.mean.astype(Z.dtype) @ Z
+        return images if self._roots is None else images * self._roots.astype(Z.dtype)
 
     def lift(self, A: Array) -> Array:
         """Return X̃ᵀ A."""
