@@ -1,25 +1,26 @@
-"""Draw the picture of the README from the embedded data set.
+"""Draw the pictures of the documentation from the embedded data set.
 
-Run ``python tools/make_pictures.py``; it writes ``docs/images/groups.png``.
+Run ``python tools/make_pictures.py``; it writes ``docs/images/*.png``.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from grople import GroPLE
 from grople.datasets import load
-from grople.plots import plot_label_graph
+from grople.decision import Rule
+from grople.plots import plot_calibration, plot_label_graph
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "groups.png"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 
 
-def main() -> None:
-    """Fit the embedded data set and draw its labels before and after grouping."""
-    data = load("debtags-mini")
+def draw_groups(data: Any) -> None:
+    """Draw the labels before and after grouping."""
     model = GroPLE(grouping="cosine", n_groups=20, decision="sign", random_state=0).fit(
         data.X, data.Y
     )
@@ -28,9 +29,24 @@ def main() -> None:
     plot_label_graph(model, by_group=False, ax=left)
     plot_label_graph(model, ax=right)
     figure.suptitle("169 tags of Debian packages: which occur together")
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    FigureCanvasAgg(figure).print_png(TARGET)
+    FigureCanvasAgg(figure).print_png(FOLDER / "groups.png")
+
+
+def draw_reliability(data: Any) -> None:
+    """Draw whether probabilities hold on unseen rows, without and with the second look."""
+    model = GroPLE(random_state=0).fit(data.X[:3000], data.Y[:3000])
+    figure = Figure(figsize=(5, 3.8), layout="constrained", dpi=90)
+    ax = figure.subplots()
+    for name, context in (("calibrated scores", False), ("second look", True)):
+        model.set_params(decision=Rule("example_f1", context=context))
+        chances = model.predict_proba(data.X[3000:])
+        plot_calibration(data.Y[3000:], chances, top=5, label=name, ax=ax)
+    ax.set_title("the five likeliest tags of 998 unseen packages", fontsize=10)
+    FigureCanvasAgg(figure).print_png(FOLDER / "reliability.png")
 
 
 if __name__ == "__main__":
-    main()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    embedded = load("debtags-mini")
+    draw_groups(embedded)
+    draw_reliability(embedded)
