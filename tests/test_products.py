@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from grople import GroPLE, Moments
+from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
 from grople.moments.products import ThreadedProduct, allowed_threads
 
@@ -77,4 +78,16 @@ def test_large_systems_reach_the_same_map(alpha, weighted, monkeypatch):
     # Residuals of .3·√tol = 3e-4, in scores of size one.
     np.testing.assert_allclose(
         large.decision_function(X), exact.decision_function(data.X), atol=3e-3
+    )
+
+
+def test_baselines_solve_large_systems_too(monkeypatch):
+    data = make_grouped_multilabel(500, 200, 12, n_groups=3, random_state=0)
+    exact = Ridge(ridge=2.0, form="explicit", decision="sign").fit(data.X, data.Y)
+    monkeypatch.setattr("grople.baselines.design.FULL_WORK", 0)
+    X = sp.csr_array(data.X)
+    large = Ridge(ridge=2.0, form="implicit", decision="sign").fit(X, data.Y)
+    # Residuals of a ten-thousandth, in scores of size one.
+    np.testing.assert_allclose(
+        large.decision_function(X), exact.decision_function(data.X), atol=5e-3
     )

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from grople.embedding import Embedding
 from grople.linear import LinearScores
-from grople.mapping import MappingProblem
+from grople.mapping import FULL_WORK, RANK, MappingProblem
 from grople.moments import ExplicitMoments, FeatureView, ImplicitMoments, Moments
-from grople.optim import Spectrum, by_diagonal, conjugate_gradient
+from grople.optim import Spectrum, by_diagonal, conjugate_gradient, low_rank
 from grople.ridge import choose_ridge
 
 __all__ = ["Design", "target_problem", "with_constant"]
@@ -34,6 +34,8 @@ Array = NDArray[Any]
 
 #: Cholesky factors that cost as much as one eigendecomposition.
 FACTORS_PER_SPECTRUM = 12
+#: Relative residual of large implicit systems.
+LARGE_TOL = 1e-4
 
 
 def with_constant(moments: Moments) -> Moments:
@@ -171,8 +173,22 @@ class Design:
         """Solve ``(X̃ᵀX̃ + shift_j I) z_j = right_j`` for every column j.
 
         ``start``, ``tol`` and ``max_iter`` concern the implicit form, which goes there by conjugate
-        gradients.
+        gradients; large systems in single precision, to four digits.
         """
+        if self.gram_matrix is None and self._is_large(right) and shifts.min() > 0:
+            rank = min(RANK, len(right) // 10)
+            nearby = low_rank(self.view.gram, len(right), rank, shifts, np.float32)
+            first = None if start is None else start.astype(np.float32)
+            Z = conjugate_gradient(
+                self.view.gram,
+                right.astype(np.float32),
+                shifts,
+                start=first,
+                precondition=nearby,
+                tol=max(tol, LARGE_TOL),
+                max_iter=max_iter,
+            )
+            return Z.astype(np.float64)
         if self.gram_matrix is None:
             nearby = by_diagonal(self.view.gram_diagonal(), shifts)
             return conjugate_gradient(
@@ -185,6 +201,10 @@ class Design:
                 max_iter=max_iter,
             )
         return self.gram_spectrum.solve(right, shifts)
+
+    def _is_large(self, right: Array) -> bool:
+        rows = getattr(self.view.moments, "rows", None)
+        return rows is not None and rows.nnz * right.shape[1] > FULL_WORK
 
     def solutions(self, right: Array, ridges: Iterable[float]) -> Iterator[tuple[float, Array]]:
         """Yield each ridge weight λ with ``(X̃ᵀX̃ + λI)^{-1} right``.
