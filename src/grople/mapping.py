@@ -181,7 +181,8 @@ class MappingProblem:
     @cached_property
     def curvature(self) -> float:
         """The largest eigenvalue of XᵀX."""
-        return largest_eigenvalue(self.view.gram, self.moments.n_features)
+        gram = self.view.gram if self.gram_matrix is None else self.gram_matrix.__matmul__
+        return largest_eigenvalue(gram, self.moments.n_features)
 
     @cached_property
     def _point_mean(self) -> Array:

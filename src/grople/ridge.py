@@ -32,6 +32,8 @@ DECADES = 6
 STEPS = 8
 #: Random vectors for the trace and for the label space where no spectrum is at hand.
 PROBES = 8
+#: Features up to which the spectrum of XᵀX is computed for it.
+FEW_FEATURES = 600
 #: Products with XᵀX that the quadrature takes.
 QUADRATURE = 24
 
@@ -50,11 +52,14 @@ def choose_ridge(problem: MappingProblem) -> float:
     """
     if problem.embedding.n_components == 0:
         return 1.0
-    largest = problem.gram_spectrum.values[-1] if problem.explicit else problem.curvature
+    # A spectrum of many features costs more than all the rest of a fit; estimates serve as well.
+    known = "gram_spectrum" in vars(problem)
+    exact = problem.explicit and (known or problem.moments.n_features <= FEW_FEATURES)
+    largest = problem.gram_spectrum.values[-1] if exact else problem.curvature
     if largest <= 0:
         return 1.0
     top = int(np.ceil(STEPS * np.log10(10 * largest)))
-    return _by_spectrum(problem, top) if problem.explicit else _by_probes(problem, top)
+    return _by_spectrum(problem, top) if exact else _by_probes(problem, top)
 
 
 def _gcv(residual: Any, df: Any, n: float) -> Any:
@@ -86,7 +91,8 @@ def _by_probes(problem: MappingProblem, top: int) -> float:
     probes = rng.choice([-1.0, 1.0], (problem.moments.n_features, PROBES)) / np.sqrt(PROBES)
     total = float(np.vdot(sketch, problem.point_gram @ sketch))
     vectors = np.hstack([problem.target @ sketch, probes])
-    nodes, weights = lanczos_quadrature(view.gram, vectors, QUADRATURE)
+    gram = problem.gram_matrix.__matmul__ if problem.gram_matrix is not None else view.gram
+    nodes, weights = lanczos_quadrature(gram, vectors, QUADRATURE)
     gammas = 10.0 ** (np.arange(top - DECADES * STEPS, top + 1) / STEPS)
     shifted = nodes[..., None] + gammas
     fitted = 1.0 / shifted + gammas / shifted**2

@@ -234,8 +234,10 @@ class Design:
     def best_ridge(self, W: Array) -> float:
         """Return the ridge weight for the targets YW by generalised cross-validation."""
         problem = target_problem(self.view.moments, W, None, self.centred, self.scale)
-        if self.gram_matrix is not None:  # decomposed once, here and there
-            vars(problem).update(gram_matrix=self.gram_matrix, gram_spectrum=self.gram_spectrum)
+        if self.gram_matrix is not None:
+            vars(problem).update(gram_matrix=self.gram_matrix)
+        if "gram_spectrum" in vars(self):  # decomposed once, here and there
+            vars(problem).update(gram_spectrum=self.gram_spectrum)
         return choose_ridge(problem)
 
     def scores(self, Z: Array, V: Array | None = None, offset: Array | None = None) -> LinearScores:
