@@ -279,6 +279,10 @@ class ImplicitMoments(Moments):
         labels = LabelMoments.from_labels(B, weights)
         return cls(labels, X.T @ ones, squares.T @ ones, X, B, weights)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is only there to multiply faster is made again where it is needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_products"}
+
     @cached_property
     def _products(self) -> dict[Any, tuple[ThreadedProduct, ThreadedProduct]]:
         return {}
