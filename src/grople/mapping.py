@@ -50,7 +50,7 @@ NARROW_TOL = 1e-3
 #: Entries of X times columns up to which implicit systems are solved to rounding.
 FULL_WORK = 20_000_000
 #: Eigenvectors in the preconditioner of larger ones.
-RANK = 100
+RANK = 200
 #: What ``correlation`` accepts.
 CORRELATIONS = ("laplacian", "psd", "published", None)
 

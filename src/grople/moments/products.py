@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
-__all__ = ["ThreadedProduct", "allowed_threads"]
+__all__ = ["ThreadedProduct", "ViewedRows", "allowed_threads"]
 
 Array = NDArray[Any]
 
 #: Multiplications from which on a second thread pays.
 LEAST_WORK = 1 << 21
+#: Columns multiplied at a time: what they become in the space of features stays in the cache.
+CHUNK = 64
 
 
 def allowed_threads() -> int:
@@ -54,3 +56,68 @@ class ThreadedProduct:
                 self.matrix[first:last] for first, last in itertools.pairwise(edges)
             ]
         return self._parts[n_parts]
+
+
+class ViewedRows:
+    """Centred, scaled and weighted rows ``X̃ = X_s − r mᵀ``, never formed.
+
+    Parameters
+    ----------
+    rows : csr_array
+        X_s: scaled features, rows times the roots of their weights.
+    mean : ndarray of shape (D,)
+        m, the scaled mean (zero where not centred).
+    roots : ndarray of shape (N,)
+        r, the roots of the weights.
+    """
+
+    def __init__(self, rows: Any, mean: Array, roots: Array) -> None:
+        self.rows, self.transposed = rows, rows.T.tocsr()
+        self.mean, self.roots = mean[:, None], roots[:, None]
+        self.mean_image = rows @ self.mean
+
+    def lift(self, A: Array) -> Array:
+        """Return X̃ᵀ A."""
+        return self._in_chunks(self._lift, A, self.rows.shape[1])
+
+    def images(self, Z: Array) -> Array:
+        """Return X̃ Z."""
+        return self._in_chunks(self._images, Z, self.rows.shape[0])
+
+    def kernel(self, A: Array) -> Array:
+        """Return X̃X̃ᵀ A; centring takes place in the space of rows, which is the smaller one."""
+        return self._in_chunks(self._kernel, A, self.rows.shape[0])
+
+    def _lift(self, A: Array) -> Array:
+        return np.asarray(self.transposed @ A - self.mean @ (self.roots.T @ A))
+
+    def _images(self, Z: Array) -> Array:
+        return np.asarray(self.rows @ Z - self.roots @ (self.mean.T @ Z))
+
+    def _kernel(self, A: Array) -> Array:
+        total, along = self.roots.T @ A, self.mean_image.T @ A
+        square = self.mean.T @ self.mean
+        product = self.rows @ (self.transposed @ A)
+        product -= self.mean_image @ total
+        product -= self.roots @ (along - square * total)
+        return np.asarray(product)
+
+    def _in_chunks(self, work: Any, values: Array, n_rows: int) -> Array:
+        result = np.empty((n_rows, values.shape[1]), dtype=values.dtype)
+        chunks = [
+            slice(first, min(first + CHUNK, values.shape[1]))
+            for first in range(0, values.shape[1], CHUNK)
+        ]
+
+        def one(columns: slice) -> None:
+            result[:, columns] = work(np.ascontiguousarray(values[:, columns]))
+
+        busy = self.rows.nnz * values.shape[1] >= LEAST_WORK
+        threads = min(allowed_threads(), len(chunks)) if busy else 1
+        if threads == 1:
+            for columns in chunks:
+                one(columns)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(one, chunks))
+        return result

@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.moments.labels import ROUNDING
+from grople.moments.products import ViewedRows
 
 if TYPE_CHECKING:
     from grople.moments.forms import Moments
@@ -82,37 +84,43 @@ class FeatureView:
     # square roots of their weights, so that X̃ᵀX̃ is the Gram matrix above.
 
     @cached_property
-    def _roots(self) -> Array | None:
+    def _roots(self) -> Array:
         weights = self.moments.weights  # type: ignore[attr-defined]
-        return None if weights is None else np.sqrt(weights)[:, None]
+        n_rows = self.moments.rows.shape[0]  # type: ignore[attr-defined]
+        return np.ones(n_rows) if weights is None else np.sqrt(weights)
+
+    @cached_property
+    def _viewed(self) -> dict[Any, ViewedRows]:
+        return {}
+
+    def viewed(self, dtype: Any) -> ViewedRows:
+        """Return X̃, ready to multiply arrays of a precision in that precision."""
+        if dtype not in self._viewed:
+            rows = sp.csr_array(self.moments.rows, dtype=dtype, copy=True)  # type: ignore[attr-defined]
+            rows.data *= self.scale.astype(dtype)[rows.indices]
+            rows.data *= np.repeat(self._roots.astype(dtype), np.diff(rows.indptr))
+            mean = (self.mean * self.scale).astype(dtype)
+            self._viewed[dtype] = ViewedRows(rows, mean, self._roots.astype(dtype))
+        return self._viewed[dtype]
 
     def points(self, W: Array) -> Array:
         """Return the (centred) points U = YW of the rows, a row each."""
         points = 2.0 * (self.moments.marks @ W) - W.sum(axis=0)  # type: ignore[attr-defined]
         if self.centre:
             points -= self.moments.labels.sums @ W / self.moments.n
-        return points if self._roots is None else points * self._roots
+        return np.asarray(points * self._roots[:, None])
 
     def kernel(self, A: Array) -> Array:
         """Return X̃X̃ᵀ A, X̃ the viewed rows."""
-        return self.images(self.lift(A))
+        return self.viewed(A.dtype).kernel(A)
 
     def images(self, Z: Array) -> Array:
         """Return X̃ Z."""
-        Z = self._scaled(Z)
-        images = self.moments.images(Z)  # type: ignore[attr-defined]
-        if self.centre:
-            images -= self.mean.astype(Z.dtype) @ Z
-        return images if self._roots is None else images * self._roots.astype(Z.dtype)
+        return self.viewed(Z.dtype).images(Z)
 
     def lift(self, A: Array) -> Array:
         """Return X̃ᵀ A."""
-        roots = None if self._roots is None else self._roots.astype(A.dtype)
-        pulled = self.moments.pull(A if roots is None else A / roots)  # type: ignore[attr-defined]
-        if self.centre:
-            total = A.sum(axis=0) if roots is None else (A * roots).sum(axis=0)
-            pulled -= np.multiply.outer(self.mean.astype(A.dtype), total)
-        return self._scaled(pulled)
+        return self.viewed(A.dtype).lift(A)
 
     def in_raw_units(self, Z: Array) -> Array:
         """Return the map for raw features that equals Z for viewed ones."""
