@@ -81,10 +81,12 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         Whether the mapping has an intercept, which carries no penalty.
     scale : bool, default=False
         Whether features are divided by their standard deviation (from moments, training rows only).
-    decision : "sign", float or measure, default="example_f1"
-        How scores become labels: above zero, above a number, or so that ``"accuracy"``,
-        ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible. May be changed
-        on a fitted model with ``set_params``. A 1-d target is decided by sign or largest score.
+    decision : "sign", float, name or Rule, default="example_f1"
+        How scores become labels: above zero, above a number, so that ``"accuracy"``,
+        ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, or by another
+        rule of :class:`grople.decision.Rule`, which also says how probabilities are made. May be
+        changed on a fitted model with ``set_params``. A 1-d target is decided by sign or largest
+        score.
     reservoir_size : int, default=20000
         Rows kept, at most, to fit such a decision on out-of-fold scores; zero keeps none and uses
         the means and spreads of scores that the moments imply. Scores are exact either way.

@@ -59,10 +59,12 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
     estimator : classifier
         Any scikit-learn classifier with ``decision_function`` or ``predict_proba``, or a pipeline
         that ends in one. Rows are passed on as they are, so they may be texts or tables.
-    decision : "sign", float or measure, default="example_f1"
-        How scores become labels: above zero, above a number, or so that ``"accuracy"``,
-        ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible. May be changed
-        on a fitted model with ``set_params``. A 1-d target is decided by sign or largest score.
+    decision : "sign", float, name or Rule, default="example_f1"
+        How scores become labels: above zero, above a number, so that ``"accuracy"``,
+        ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, or by another
+        rule of :class:`grople.decision.Rule`, which also says how probabilities are made. May be
+        changed on a fitted model with ``set_params``. A 1-d target is decided by sign or largest
+        score.
     cv : int, splitter, iterable or None, default=5
         Out-of-fold scores: a number of stratified folds (the same in every fit), or anything
         scikit-learn takes. None fits the estimator once only; the decision must then be

@@ -109,7 +109,7 @@ class BSVM(RowClassifier):
         Where the solver stops.
     max_iter : int, default=1000
         The most passes of LIBLINEAR (LIBSVM takes ten million steps at most).
-    decision : "sign", float or measure, default="example_f1"
+    decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels: above zero, above a number, or so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, fitted on
         out-of-fold scores (five further fits).

@@ -116,7 +116,7 @@ class CPLST(CodeEmbedding):
         choice, a constant feature that is penalised like the others and left out of H.
     scale : bool, default=False
         Whether features are divided by their standard deviation (from moments, training rows only).
-    decision : "sign", float or measure, default="example_f1"
+    decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels; see :class:`grople.GroPLE`.
     reservoir_size : int, default=20000
         Rows kept, at most, to fit such a decision on out-of-fold scores.

@@ -215,7 +215,7 @@ class LLSF(MomentClassifier):
         ``correlation="published"``).
     scale : bool, default=False
         Whether features are divided by their standard deviation (from moments, training rows only).
-    decision : "sign", float or measure, default="example_f1"
+    decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels; see :class:`grople.GroPLE`. Scores are those of ±1 labels, so
         that ``"sign"`` is the paper's threshold of ½ on 0/1.
     reservoir_size : int, default=20000

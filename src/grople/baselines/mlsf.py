@@ -95,7 +95,7 @@ class MLSF(RowClassifier):
         Where the SVMs stop; the selection of features is certified to a tenth of it.
     max_iter : int, default=1000
         The most steps of the selection and passes of LIBLINEAR.
-    decision : "sign", float or measure, default="example_f1"
+    decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels: above zero, above a number, or so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, fitted on
         out-of-fold scores (five further fits). Labels along a chain are always predicted by sign.

@@ -64,7 +64,7 @@ def rival(
     name : {"linear_svc", "logistic", "extra_trees"}
         One-vs-rest ``LinearSVC`` (C = 0.1) or ``LogisticRegression`` (C = 3) on rows of unit
         length, or 100 ``ExtraTreesClassifier`` trees with a thousandth of the rows in a leaf.
-    decision : "sign", float or measure
+    decision : "sign", float, name or Rule
         How scores become labels.
     n_jobs : int, optional
         Labels or trees learnt at a time.
