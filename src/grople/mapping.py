@@ -332,7 +332,7 @@ class MappingProblem:
         With the residual r of these systems the objective is above its minimum by
         ``rᵀX̃ (X̃ᵀX̃ + shift)⁻¹ X̃ᵀr ≤ ‖r‖²``, so a residual of √tol certifies tol; a third of that
         costs two steps more and moves no decision (measured on texts: P@1 and R@4 to four digits).
-        Half precision of the machine is enough for that, and halves the time.
+        Single precision is enough for that, and halves the time.
         """
         points = (self.view.points(self.embedding.W) @ turn).astype(np.float32)
         first = None
