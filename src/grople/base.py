@@ -21,13 +21,21 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from grople.clusters import is_lazy, map_rows
 from grople.decision import Decision, Evidence, check_rule, fit_decision, needs_counts
 from grople.fingerprints import row_fingerprints
 from grople.parameters import Anything, Parameter, check_parameters
 from grople.reservoir import fold_of
 from grople.targets import Targets, encode
 
-__all__ = ["LabelClassifier", "LearntModel", "RowClassifier", "Scores", "unchanged_on_error"]
+__all__ = [
+    "LabelClassifier",
+    "LearntModel",
+    "RowClassifier",
+    "Scores",
+    "row_by_row",
+    "unchanged_on_error",
+]
 
 Array = NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -75,6 +83,18 @@ def unchanged_on_error(method: Method) -> Method:
     return guarded  # type: ignore[return-value]
 
 
+def row_by_row(method: Method) -> Method:
+    """Let a method that treats every row by itself take a Dask array, and return one."""
+
+    @functools.wraps(method)
+    def spread(self: Any, X: Any) -> Any:
+        if is_lazy(X):
+            return map_rows(self._for_prediction(), method.__name__, X)
+        return method(self, X)
+
+    return spread  # type: ignore[return-value]
+
+
 class Lazy:
     """What follows from what was learnt from, computed when it is first asked for."""
 
@@ -108,25 +128,27 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     # -- predicting ------------------------------------------------------------------------
 
+    @row_by_row
     def decision_function(self, X: Any) -> Array:
         """Return the scores, one a label (one in all for two classes).
 
         Parameters
         ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
+        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
+            Features. For a Dask array a Dask array is returned.
         """
         X = self._validate_rows(X)
         scores = self._model().scores(X)
         return scores.ravel() if self._targets.kind == "binary" else scores
 
+    @row_by_row
     def predict(self, X: Any) -> Any:
         """Return the labels, in the container that the training labels came in.
 
         Parameters
         ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
+        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
+            Features. For a Dask array a Dask array is returned.
         """
         index = X.index if hasattr(X, "iloc") else None  # a list has an index of its own
         X = self._validate_rows(X)
@@ -137,6 +159,7 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         parts = [decision.labels(block) for _, block in scores.in_blocks(X)]
         return self._targets.decode(sp.vstack(parts, format="csr"), index)
 
+    @row_by_row
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label (of each class for a 1-d target).
 
@@ -146,8 +169,8 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
+        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
+            Features. For a Dask array a Dask array is returned.
         """
         X = self._validate_rows(X)
         model = self._model()
@@ -229,6 +252,11 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        if is_lazy(X):
+            raise ValueError(
+                f"{type(self).__name__} needs all rows at hand here: compute a part of the Dask "
+                "collection that fits into memory"
+            )
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype="numeric",
             ensure_min_samples=0 if classes is not None else 1,
@@ -247,6 +275,24 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+
+    def _unfitted(self) -> Self:
+        """Return an estimator with these parameters and nothing else."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _for_prediction(self) -> Self:
+        """Return one that predicts the same and holds nothing else: it travels to workers."""
+        check_is_fitted(self)
+        light = self._unfitted()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(light, name, getattr(self, name))
+        light._set_targets(self._targets)
+        light._solution = Lazy()
+        light._solution.model = self._model()
+        if self._targets.kind == "multilabel":
+            light._solution.decisions[check_rule(self.decision)] = self._decision()
+        return light
 
     def _set_targets(self, targets: Targets) -> None:
         self._targets = targets

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
+from grople.base import row_by_row
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
 from grople.groups import Groups, fit_groups, given_partition, group_stability
 from grople.linear import LinearScores
@@ -238,6 +239,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         }
         return cls(**(reference | parameters))
 
+    @row_by_row
     def transform(self, X: Any) -> Array:
         """Return the rows as points of the latent space, shape (n_rows, d).
 

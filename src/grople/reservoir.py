@@ -53,24 +53,34 @@ class Reservoir:
 
     def added(self, X: Any, B: Any, weights: Array | None) -> Self:
         """Return the sample after more rows."""
-        new = type(self).of(X, B, weights, capacity=self.capacity)
-        mine = self.B
-        if mine.shape[1] < new.B.shape[1]:
-            mine = mine.copy()
-            mine.resize((mine.shape[0], new.B.shape[1]))
-        if sp.issparse(self.X) or sp.issparse(new.X):
-            rows = sp.vstack([sp.csr_array(self.X), sp.csr_array(new.X)], format="csr")
+        block = type(self)(X, sp.csr_array(B), weights, row_fingerprints(X), self.capacity)
+        if len(self) == self.capacity > 0:
+            # Most rows of a long stream have no chance: they are not copied.
+            block = block._only(np.flatnonzero(block.keys <= self.keys.max()))
+        return self + block._only(block._smallest())
+
+    def __add__(self, other: Reservoir) -> Self:
+        """Return the sample of the rows of both."""
+        width = max(part.B.shape[1] for part in (self, other))
+        marks = []
+        for part in (self, other):
+            wide = part.B
+            if wide.shape[1] < width:
+                wide = wide.copy()
+                wide.resize((wide.shape[0], width))
+            marks.append(wide)
+        if sp.issparse(self.X) or sp.issparse(other.X):
+            rows = sp.vstack([sp.csr_array(self.X), sp.csr_array(other.X)], format="csr")
         else:
-            rows = np.concatenate([self.X, new.X])
-        both = None
-        if self.weights is not None or new.weights is not None:
-            both = np.concatenate(
-                [np.ones(len(r)) if r.weights is None else r.weights for r in (self, new)]
+            rows = np.concatenate([self.X, other.X])
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = np.concatenate(
+                [np.ones(len(r)) if r.weights is None else r.weights for r in (self, other)]
             )
-        keys = np.concatenate([self.keys, new.keys])
-        marks = sp.vstack([mine, new.B], format="csr")
-        union = type(self)(rows, marks, both, keys, self.capacity)
-        return union._only(union._smallest())
+        keys = np.concatenate([self.keys, other.keys])
+        both = type(self)(rows, sp.vstack(marks, format="csr"), weights, keys, self.capacity)
+        return both._only(both._smallest())
 
     def removed(self, X: Any, B: Any, weights: Array | None) -> Self:
         """Return the sample without these rows, as far as it holds them."""

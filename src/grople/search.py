@@ -133,7 +133,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the hyper-parameters by cross-validation, then learn from all rows.
 
         Parameters
@@ -158,6 +158,19 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         self._solve(context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def fit_blocks(self, blocks: Any, classes: Any = None) -> Self:
+        """Learn from blocks with the hyper-parameters that an earlier ``fit`` chose.
+
+        See :meth:`grople.GroPLE.fit_blocks`. The search itself needs rows at hand: fit on a part of
+        them first.
+        """
+        if not hasattr(self, "best_params_"):
+            raise ValueError(
+                "GroPLECV searches on rows: call fit on a part of them that fits into memory, then "
+                "fit_blocks on all"
+            )
+        return super().fit_blocks(blocks, classes)
 
     def _chosen(self, name: str) -> Any:
         if name in SEARCHED:

@@ -6,6 +6,7 @@ A subclass says how a model follows from moments (:meth:`MomentClassifier._learn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, ScoredBlock, unchanged_on_error
+from grople.clusters import declared, is_lazy, partitions, reduce_partitions
 from grople.decision import Evidence, ScoreCounts, needs_counts
-from grople.fingerprints import match_rows, row_fingerprints
+from grople.gathering import Gathered, joined, taken_in, telling
 from grople.linear import LinearScores, ScoreMoments
 from grople.moments import Moments
 from grople.parameters import Choice, Flag, Parameter, Whole
@@ -63,16 +65,16 @@ class MomentClassifier(LabelClassifier):
 
     @unchanged_on_error
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
         ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
-        y : array, sparse array or DataFrame of shape (n_rows, n_labels), or (n_rows,)
+        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
+            Features. Or, with `y` left out, a Dask bag or a list of delayed blocks ``(X, y)``.
+        y : array, sparse array, DataFrame or Dask array of shape (n_rows, n_labels), or (n_rows,)
             Labels as zeros and ones, or classes.
-        sample_weight : array of shape (n_rows,), optional
+        sample_weight : array or Dask array of shape (n_rows,), optional
             Non-negative weights.
 
         Returns
@@ -82,9 +84,59 @@ class MomentClassifier(LabelClassifier):
         self._check_parameters()
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        X, *_ = self._begin(X, y, sample_weight)
+        if is_lazy(X):
+            self._gather_partitions(partitions(X, y, sample_weight), declared(y), context)
+        else:
+            X, *_ = self._begin(X, y, sample_weight)
         self._solve(context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    @unchanged_on_error
+    @with_callbacks
+    def fit_blocks(self, blocks: Any, classes: Any = None) -> Self:
+        """Learn from blocks of rows, so that all rows need never be in memory at once.
+
+        The model is that of all rows; only the implicit form of the moments keeps rows beyond
+        `reservoir_size`.
+
+        Parameters
+        ----------
+        blocks : iterable, Dask bag or list of delayed blocks
+            Each ``(X, y)``, ``(X, y, sample_weight)`` or a :class:`~grople.datasets.Bundle`, as
+            :func:`grople.datasets.read_blocks` yields them. An iterable is gone through once,
+            here; Dask's blocks are gathered where its scheduler places them.
+        classes : sequence or int, optional
+            Classes, label names or number of labels. Blocks of a cluster must have the same ones
+            unless they are declared here; those of an iterable may bring new labels.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from grople.baselines import Ridge
+        >>> from grople.datasets import make_grouped_multilabel
+        >>> data = make_grouped_multilabel(600, random_state=0)
+        >>> parts = ((data.X[i : i + 200], data.Y[i : i + 200]) for i in range(0, 600, 200))
+        >>> model, whole = Ridge().fit_blocks(parts), Ridge().fit(data.X, data.Y)
+        >>> np.allclose(model.coef_, whole.coef_, atol=1e-10)
+        True
+        """
+        self._check_parameters()
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self)
+        if is_lazy(blocks):
+            self._gather_partitions(partitions(blocks), classes, context)
+        else:
+            step = context.subcontext("moments", max_subtasks=None)
+            step.call_on_fit_task_begin(estimator=self)
+            told = telling(blocks, partial(_one_done, self, step, "block"))
+            self._adopt(taken_in(self._unfitted(), classes, told))
+            step.call_on_fit_task_end(estimator=self)
+        self._solve(context)
+        context.call_on_fit_task_end(estimator=self)
         return self
 
     @unchanged_on_error
@@ -110,15 +162,7 @@ class MomentClassifier(LabelClassifier):
         if not hasattr(self, "moments_"):
             self._begin(X, y, sample_weight, classes)
             return self
-        X, B, weights = self._validate(X, y, sample_weight, reset=False, classes=classes)
-        block = Moments.from_data(X, B, weights, form=self.moments_.form)
-        self.moments_ = self.moments_.padded(block.n_labels) + block
-        if self._reservoir is not None:
-            self._reservoir = self._reservoir.added(X, B, weights)
-        if self._fingerprints is not None:
-            added = row_fingerprints(X, B, weights)
-            self._fingerprints = np.concatenate([self._fingerprints, added])
-        self._solution = Lazy()
+        self._add(X, y, sample_weight, classes)
         return self
 
     @unchanged_on_error
@@ -139,15 +183,7 @@ class MomentClassifier(LabelClassifier):
         """
         check_is_fitted(self)
         X, B, weights = self._validate(X, y, sample_weight, reset=False, removing=True)
-        if self._fingerprints is not None:
-            keep = np.ones(len(self._fingerprints), dtype=bool)
-            keep[match_rows(self._fingerprints, row_fingerprints(X, B, weights))] = False
-            self._fingerprints = self._fingerprints[keep]
-        block = Moments.from_data(X, B, weights, form=self.moments_.form)
-        self.moments_ = self.moments_ - block
-        if self._reservoir is not None:
-            self._reservoir = self._reservoir.removed(X, B, weights)
-        self._solution = Lazy()
+        self._hold(self._gathered().removed(X, B, weights))
         return self
 
     @unchanged_on_error
@@ -177,9 +213,7 @@ class MomentClassifier(LabelClassifier):
             raise ValueError(f"{len(names)} label names for {moments.n_labels} labels")
         self.n_features_in_ = moments.n_features
         self._set_targets(Targets("multilabel", np.asarray(names), named=label_names is not None))
-        self.moments_ = moments
-        self._reservoir, self._fingerprints = None, None
-        self._solution = Lazy()
+        self._hold(Gathered(moments))
         self._solve(None)
         return self
 
@@ -212,17 +246,56 @@ class MomentClassifier(LabelClassifier):
     ) -> tuple[Any, Any, Array | None]:
         """Take in the first rows."""
         X, B, weights = self._validate(X, y, sample_weight, reset=True, classes=classes)
-        self.moments_ = Moments.from_data(X, B, weights, form=self.form)
-        self._reservoir = self._sample(X, B, weights)
-        self._fingerprints = row_fingerprints(X, B, weights) if self.row_check else None
-        self._solution = Lazy()
+        sampled = needs_counts(self.decision) and self._targets.kind == "multilabel"
+        self._hold(
+            Gathered.of(
+                X, B, weights, form=self.form, row_check=self.row_check,
+                capacity=self.reservoir_size if sampled else 0,
+            )
+        )  # fmt: skip
         return X, B, weights
 
-    def _sample(self, X: Any, B: Any, weights: Array | None) -> Reservoir | None:
-        wanted = needs_counts(self.decision) and self._targets.kind == "multilabel"
-        if not wanted or not self.reservoir_size:
-            return None
-        return Reservoir.of(X, B, weights, capacity=self.reservoir_size)
+    def _add(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
+        """Take in more rows."""
+        X, B, weights = self._validate(X, y, sample_weight, reset=False, classes=classes)
+        self._hold(self._gathered().added(X, B, weights))
+
+    def _gather_partitions(self, parts: Any, classes: Any, context: CallbackContext) -> None:
+        """Take in the rows of partitions, each gathered where it lies."""
+        step = context.subcontext("moments", max_subtasks=len(parts))
+        step.call_on_fit_task_begin(estimator=self)
+        gather = partial(taken_in, self._unfitted(), classes)
+        done = partial(_one_done, self, step, "partition")
+        self._adopt(reduce_partitions(parts, gather, joined, done))
+        step.call_on_fit_task_end(estimator=self)
+
+    def _adopt(self, other: Self | None) -> None:
+        """Take over what an estimator of the same kind has taken in."""
+        if other is None or not other.moments_.n > 0:
+            raise ValueError("Found 0 samples: no block has rows to learn from")
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
+        self._set_targets(other._targets)
+        self._hold(other._gathered())
+
+    def _for_prediction(self) -> Self:
+        light = super()._for_prediction()
+        if self._targets.kind != "multilabel":  # class probabilities are as steep as they say
+            light._hold(Gathered(self.moments_))
+            light._solution.model = self._model()
+        return light
+
+    def _gathered(self) -> Gathered:
+        """Return what is kept of all rows so far."""
+        return Gathered(self.moments_, self._reservoir, self._fingerprints)
+
+    def _hold(self, rows: Gathered) -> None:
+        """Keep what was gathered; what followed from the rows before is asked for anew."""
+        self.moments_ = rows.moments
+        self._reservoir, self._fingerprints = rows.reservoir, rows.fingerprints
+        self._solution = Lazy()
 
     def _solve(self, context: CallbackContext | None) -> None:
         self._solution.model = self._learn(self.moments_, context=context)
@@ -282,6 +355,12 @@ class MomentClassifier(LabelClassifier):
         spread = ScoreMoments.of(self._model().scores, self.moments_)
         gap = np.maximum(spread.mean_with - spread.mean_without, 0.0)
         return float(np.clip(np.mean(gap / spread.spread), 0.01, STEEPEST))
+
+
+def _one_done(owner: MomentClassifier, context: CallbackContext, name: str) -> None:
+    step = context.subcontext(name)
+    step.call_on_fit_task_begin(estimator=owner)
+    step.call_on_fit_task_end(estimator=owner)
 
 
 def active_labels(moments: Moments) -> tuple[Array, Array]:

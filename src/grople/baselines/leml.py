@@ -34,6 +34,7 @@ from grople.baselines.linear_embedding import (
     embedding_size,
     step,
 )
+from grople.clusters import is_lazy
 from grople.decision import Evidence, ScoreCounts, needs_counts
 from grople.fingerprints import row_fingerprints
 from grople.linear import LinearScores
@@ -218,15 +219,16 @@ class LEML(LinearEmbedding):
         """Whether no label was missing, so that there are moments."""
         return hasattr(self, "moments_") or not hasattr(self, "_solution")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
         ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
-        y : array, sparse array or DataFrame of shape (n_rows, n_labels), or (n_rows,)
-            Labels as zeros and ones, NaN where a label is not known; or classes.
+        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
+            Features, or blocks as in :meth:`grople.GroPLE.fit`.
+        y : array, sparse array, DataFrame or Dask array of shape (n_rows, n_labels), or (n_rows,)
+            Labels as zeros and ones, NaN where a label is not known (not in a Dask array); or
+            classes.
         sample_weight : array of shape (n_rows,), optional
             Non-negative weights.
 
@@ -234,7 +236,7 @@ class LEML(LinearEmbedding):
         -------
         self
         """
-        if has_missing(y):
+        if not is_lazy(X) and has_missing(y):
             return self._fit_incomplete(X, y, sample_weight)
         return super().fit(X, y, sample_weight)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext
 
+from grople.base import row_by_row
 from grople.baselines.design import Design
 from grople.baselines.settings import published_setting
 from grople.embedding import automatic_components
@@ -189,6 +190,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentC
         """Return W of the targets YW for which a ridge weight is chosen: here every label."""
         return np.eye(labels.n_labels)
 
+    @row_by_row
     def transform(self, X: Any) -> Array:
         """Return the rows as points of the latent space, shape (n_rows, d).
 
