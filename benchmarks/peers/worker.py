@@ -10,7 +10,6 @@ at its limit leaves what it had.
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import time
@@ -169,7 +168,6 @@ class OwnDecision:
 
 def measure(name: str, split: Path, result: Path, limit: float) -> None:
     """Measure a competitor and write its report and its predictions beside each other."""
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # for those that ignore their threads
     resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 10))
     competitor = COMPETITORS[name]
     module = import_module(f"benchmarks.peers.competitors.{competitor.module}")
