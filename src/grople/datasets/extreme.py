@@ -7,8 +7,10 @@ features from one as a rule, and names labels by numbers that need not be consec
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +20,11 @@ from grople.datasets._atomic import written
 from grople.datasets._extreme_rows import RowGrammar, Rows
 from grople.datasets._matrices import MAX_COLUMNS
 from grople.datasets._rows_out import check_finite, sparse_rows
-from grople.datasets._streams import (
-    DEFAULT_LIMIT,
-    bundle_or_error,
-    opened,
-)
+from grople.datasets._streams import DEFAULT_LIMIT, Source, bundle_or_error, opened
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
 
-__all__ = ["read_extreme", "read_libsvm", "write_extreme"]
+__all__ = ["extreme_rows", "read_extreme", "read_libsvm", "write_extreme"]
 
 _HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
@@ -62,34 +60,50 @@ def read_extreme(
     """
     file = os.fspath(path)
     with opened(path, max_bytes) as source:
-        blocks = source.blocks()
-        _, block = next(blocks, (1, b"\n"))
-        first, _, rest = block.partition(b"\n")
-        match = _HEADER.fullmatch(first)
-        if match is None:
-            raise DataError("expected a header 'rows features labels'", file=file, line=1)
-        n_rows, n_features, n_labels = (int(number) for number in match.groups())
-        for what, number in (("features", n_features), ("labels", n_labels)):
-            if number > MAX_COLUMNS:
-                raise DataError(f"the header claims {number:,} {what}: too many", file=file, line=1)
-        grammar = RowGrammar(file, feature_end=n_features, label_end=n_labels, blank_rows=True)
-        parts = [grammar.parse(2, rest)] if rest else []
-        parts += [grammar.parse(number, block) for number, block in blocks]
-    rows = Rows.joined(parts)
-    if rows.n_rows < n_rows:
-        raise DataError(
-            f"the header promises {n_rows:,} rows, the file has {rows.n_rows:,}: truncated?",
-            file=file,
-            line=rows.n_rows + 1,
-        )
-    if rows.label_counts[n_rows:].any() or rows.counts[n_rows:].any():
-        raise DataError(
-            f"the header promises {n_rows:,} rows, the file has more", file=file, line=n_rows + 2
-        )
-    rows = rows.head(n_rows)
+        n_features, n_labels, parts = extreme_rows(source)
+        rows = Rows.joined(list(parts))
     return bundle_or_error(
         file, rows.features(0, n_features), rows.labels_matrix(rows.labels, n_labels), name=name
     )
+
+
+def extreme_rows(source: Source) -> tuple[int, int, Iterator[Rows]]:
+    """Return how many features and labels an open file declares, and its rows, in parts."""
+    file = source.path
+    blocks = source.blocks()
+    _, block = next(blocks, (1, b"\n"))
+    first, _, rest = block.partition(b"\n")
+    match = _HEADER.fullmatch(first)
+    if match is None:
+        raise DataError("expected a header 'rows features labels'", file=file, line=1)
+    n_rows, n_features, n_labels = (int(number) for number in match.groups())
+    for what, number in (("features", n_features), ("labels", n_labels)):
+        if number > MAX_COLUMNS:
+            raise DataError(f"the header claims {number:,} {what}: too many", file=file, line=1)
+    grammar = RowGrammar(file, feature_end=n_features, label_end=n_labels, blank_rows=True)
+
+    def parts() -> Iterator[Rows]:
+        seen = 0
+        for line, text in itertools.chain([(2, rest)] if rest else [], blocks):
+            rows = grammar.parse(line, text)
+            keep = min(rows.n_rows, n_rows - seen)
+            if rows.label_counts[keep:].any() or rows.counts[keep:].any():
+                raise DataError(
+                    f"the header promises {n_rows:,} rows, the file has more",
+                    file=file,
+                    line=n_rows + 2,
+                )
+            seen += keep
+            if keep:
+                yield rows.head(keep)
+        if seen < n_rows:
+            raise DataError(
+                f"the header promises {n_rows:,} rows, the file has {seen:,}: truncated?",
+                file=file,
+                line=seen + 1,
+            )
+
+    return n_features, n_labels, parts()
 
 
 def read_libsvm(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from grople.datasets._streams import (
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError, require
 
-__all__ = ["read_parquet", "read_table"]
+__all__ = ["read_parquet", "read_table", "table_batches"]
 
 _ROWS_AT_ONCE = 2048
 _DELIMITERS = (",", "\t", ";", "|")
@@ -150,6 +151,32 @@ def read_parquet(
         for columns in batches:
             builder.add(columns, len(columns[0]))
     return bundle_or_error(file, name=name, **builder.finish())
+
+
+@contextmanager
+def table_batches(
+    source: Source, format: str
+) -> Iterator[tuple[list[str], Iterator[tuple[Sequence[Any], int, Sequence[int] | None]]]]:
+    """Open a table as its column names and batches of (columns, rows, line of each row)."""
+    if format == "parquet":
+        pyarrow, parquet = (
+            require(module, "tables", "reading a Parquet file")
+            for module in ("pyarrow", "pyarrow.parquet")
+        )
+        batches = _parquet_batches(pyarrow, parquet, source, source.max_bytes)
+        yield next(batches), ((columns, len(columns[0]), None) for columns in batches)
+        return
+    records = _records(source, "utf-8", "\t" if format == "tsv" else None)
+    names = [column.strip() for column in next(records, (1, []))[1]]
+    if not names:
+        raise DataError("no line of column names: an empty file", file=source.path)
+    yield (
+        names,
+        (
+            (list(zip(*rows, strict=True)), len(rows), lines)
+            for lines, rows in _batches(records, len(names), source.path)
+        ),
+    )
 
 
 def _check_options(missing: str, separator: str) -> None:

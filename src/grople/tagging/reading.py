@@ -8,8 +8,7 @@ the model, so that files to come are read the same way.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,15 @@ import scipy.sparse as sp
 
 from grople.datasets import Bundle, catalogue, read
 from grople.datasets._columns import Layout, TableBuilder
-from grople.datasets._streams import DEFAULT_LIMIT, Source, opened, stem
+from grople.datasets._streams import DEFAULT_LIMIT, opened, stem
 from grople.datasets.bundle import NumberedNames
 from grople.datasets.download import Progress
 from grople.datasets.reading import READERS, detect
-from grople.datasets.tables import _batches, _parquet_batches, _records
+from grople.datasets.tables import table_batches
 from grople.datasets.text import TextTable, read_texts
-from grople.errors import DataError, require
+from grople.errors import DataError
 
-__all__ = ["FORMATS", "Reading", "is_a_file", "read_examples", "table_batches", "text_cells"]
+__all__ = ["FORMATS", "Reading", "is_a_file", "read_examples", "text_cells"]
 
 #: Formats that examples may be in; ``lines`` (one text a line) only where no labels are needed.
 FORMATS = (*READERS, "lines")
@@ -187,32 +186,6 @@ def which_labels(text: str | None, format: str) -> str | int | list[str] | None:
 
 
 # -- tables ----------------------------------------------------------------------------------
-
-
-@contextmanager
-def table_batches(
-    source: Source, format: str
-) -> Iterator[tuple[list[str], Iterator[tuple[Sequence[Any], int, Sequence[int] | None]]]]:
-    """Open a table as its column names and batches of (columns, rows, line of each row)."""
-    if format == "parquet":
-        pyarrow, parquet = (
-            require(module, "tables", "reading a Parquet file")
-            for module in ("pyarrow", "pyarrow.parquet")
-        )
-        batches = _parquet_batches(pyarrow, parquet, source, source.max_bytes)
-        yield next(batches), ((columns, len(columns[0]), None) for columns in batches)
-        return
-    records = _records(source, "utf-8", "\t" if format == "tsv" else None)
-    names = [column.strip() for column in next(records, (1, []))[1]]
-    if not names:
-        raise DataError("no line of column names: an empty file", file=source.path)
-    yield (
-        names,
-        (
-            (list(zip(*rows, strict=True)), len(rows), lines)
-            for lines, rows in _batches(records, len(names), source.path)
-        ),
-    )
 
 
 def text_cells(cells: Sequence[Any], column: str, file: str, lines: Sequence[int] | None) -> Any:

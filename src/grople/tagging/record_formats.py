@@ -16,10 +16,11 @@ from grople.datasets._columns import Layout, TableBuilder
 from grople.datasets._extreme_rows import RowGrammar, Rows
 from grople.datasets._matrices import MAX_COLUMNS
 from grople.datasets._streams import Source, decode
-from grople.datasets.extreme import _HEADER
+from grople.datasets.extreme import extreme_rows
+from grople.datasets.tables import table_batches
 from grople.datasets.text import _document, _field, _text
 from grople.errors import DataError
-from grople.tagging.reading import TEXT, Reading, table_batches, text_cells
+from grople.tagging.reading import TEXT, Reading, text_cells
 
 __all__ = ["RECORD_READERS", "Records", "Wanted", "check_width", "feature_places"]
 
@@ -144,33 +145,10 @@ def _arff(source: Source, wanted: Wanted) -> Blocks:
 
 
 def _extreme(source: Source, wanted: Wanted) -> Blocks:
-    blocks = source.blocks()
-    _, block = next(blocks, (1, b"\n"))
-    first, _, rest = block.partition(b"\n")
-    match = _HEADER.fullmatch(first)
-    if match is None:
-        raise DataError("expected a header 'rows features labels'", file=source.path, line=1)
-    n_rows, n_features, n_labels = (int(number) for number in match.groups())
+    n_features, _, parts = extreme_rows(source)
     check_width(n_features, wanted.n_features, source.path)
-    grammar = RowGrammar(source.path, n_features, blank_rows=True, label_end=n_labels)
-    seen = 0
-    for number, text in _with_first((2, rest), blocks):
-        rows = grammar.parse(number, text)
-        keep = min(rows.n_rows, n_rows - seen)
-        if rows.counts[keep:].any() or rows.label_counts[keep:].any():
-            raise DataError(
-                f"the header promises {n_rows:,} rows, there are more",
-                file=source.path,
-                line=n_rows + 2,
-            )
-        seen += keep
-        if keep:
-            yield Records(rows.head(keep).features(0, n_features))
-    if seen < n_rows:
-        raise DataError(
-            f"the header promises {n_rows:,} rows, the file has {seen:,}: truncated?",
-            file=source.path,
-        )
+    for rows in parts:
+        yield Records(rows.features(0, n_features))
 
 
 def _libsvm(source: Source, wanted: Wanted) -> Blocks:
@@ -183,14 +161,6 @@ def _libsvm(source: Source, wanted: Wanted) -> Blocks:
         rows: Rows = grammar.parse(number, block)
         if rows.n_rows:
             yield Records(rows.features(base, wanted.n_features))
-
-
-def _with_first(
-    first: tuple[int, bytes], rest: Iterator[tuple[int, bytes]]
-) -> Iterator[tuple[int, bytes]]:
-    if first[1]:
-        yield first
-    yield from rest
 
 
 RECORD_READERS: dict[str, Callable[[Source, Wanted], Blocks]] = {
