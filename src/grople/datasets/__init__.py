@@ -1,5 +1,6 @@
 """Multi-label data: load by name, read and write files, describe, make."""
 
+from grople.datasets.blocks import Blocks, read_blocks
 from grople.datasets.bundle import Bundle
 from grople.datasets.catalogue import fetch, find, load, locate, names
 from grople.datasets.reading import read, write
@@ -10,6 +11,8 @@ __all__ = [
     "Bundle",
     "load",
     "read",
+    "read_blocks",
+    "Blocks",
     "write",
     "names",
     "find",

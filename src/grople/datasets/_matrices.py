@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "number_or_reason",
     "one_hot",
     "rises_within_rows",
+    "spread_labels",
     "stacked",
 ]
 
@@ -102,6 +103,14 @@ def label_matrix(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
     columns = rank[np.array(indices, dtype=np.int64)]
     ones = np.ones(columns.size, dtype=np.int64)
     return sp.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, len(names))), names
+
+
+def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
+    """Return labels with the columns of those known; others stand behind."""
+    place = {name: i for i, name in enumerate([*known, *(n for n in names if n not in set(known))])}
+    columns = np.array([place[name] for name in names], dtype=np.intp)
+    Y = sp.coo_array(Y)
+    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
 
 
 def checked_csr(

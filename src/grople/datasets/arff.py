@@ -8,9 +8,11 @@ column a value (``name=value``). Text and date attributes, and nominal ones that
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from grople.datasets._matrices import check_missing_rule, compact, one_hot, stac
 from grople.datasets._mulan import read_label_names
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
+    Source,
     bundle_or_error,
     check_encoding,
     opened,
@@ -33,7 +36,7 @@ from grople.datasets._streams import (
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
 
-__all__ = ["read_arff", "write_arff"]
+__all__ = ["ArffTable", "read_arff", "write_arff"]
 
 _MEKA = re.compile(r"-C\s+(-?\d{1,9})\b", re.ASCII)
 _PART = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
@@ -92,22 +95,70 @@ def read_arff(
     check_encoding(encoding)
     file = os.fspath(path)
     with opened(path, max_bytes) as source:
+        table = ArffTable.of(source, labels, missing, ignore, encoding)
+        cells = stacked(list(table.parts), len(table.header.attributes))
+    return bundle_or_error(file, name=name, **table.fields(cells))
+
+
+@dataclass(frozen=True)
+class ArffTable:
+    """An open ARFF file: its header, which attributes are labels or ignored, its rows in parts."""
+
+    header: Header
+    label_names: tuple[str, ...]
+    ignore: tuple[str, ...]
+    parts: Iterator[Any]
+
+    @classmethod
+    def of(
+        cls, source: Source, labels: Any, missing: str, ignore: Sequence[str], encoding: str
+    ) -> ArffTable:
+        """Read the header of an open file."""
         blocks = source.blocks()
-        header, line, rest = read_header(blocks, file, encoding)
-        label_names = _label_names(labels, header, Path(path), max_bytes)
+        header, line, rest = read_header(blocks, source.path, encoding)
+        names = _label_names(labels, header, Path(source.path), source.max_bytes)
         for unknown in set(ignore) - {attribute.name for attribute in header.attributes}:
-            raise DataError(f"no attribute {unknown!r} to ignore", file=file)
-        domains = domains_of(header.attributes, frozenset(label_names), encoding)
+            raise DataError(f"no attribute {unknown!r} to ignore", file=source.path)
+        domains = domains_of(header.attributes, frozenset(names), encoding)
         parser = RowParser(
-            header.attributes, domains, file=file, encoding=encoding, missing=missing
+            header.attributes, domains, file=source.path, encoding=encoding, missing=missing
         )
-        parts = [parser.parse(line, rest)] if rest else []
-        parts += [parser.parse(first, block) for first, block in blocks]
-    cells = stacked(parts, len(header.attributes))
-    fields = _features(cells, header, frozenset((*label_names, *ignore)))
-    position = {attribute.name: index for index, attribute in enumerate(header.attributes)}
-    Y = sp.csr_array(cells[:, [position[label] for label in label_names]])
-    return bundle_or_error(file, Y=Y, label_names=label_names, name=name, **fields)
+        texts = itertools.chain([(line, rest)] if rest else [], blocks)
+        parts = (parser.parse(first, block) for first, block in texts)
+        return cls(header, tuple(names), tuple(ignore), parts)
+
+    def fields(self, cells: Any, identifiers: frozenset[str] | None = None) -> dict[str, Any]:
+        """Return the fields of a bundle; identifiers are found among all rows unless given."""
+        others = frozenset((*self.label_names, *self.ignore))
+        position = {attribute.name: i for i, attribute in enumerate(self.header.attributes)}
+        Y = sp.csr_array(cells[:, [position[label] for label in self.label_names]])
+        fields = _features(cells, self.header, others, identifiers)
+        return fields | {"Y": Y, "label_names": self.label_names}
+
+    def identifiers(self) -> frozenset[str]:
+        """Go through all rows for the attributes that name them."""
+        others = {*self.label_names, *self.ignore}
+        left = {
+            index: np.zeros(len(attribute.values), dtype=bool)
+            for index, attribute in enumerate(self.header.attributes)
+            if attribute.values is not None
+            and attribute.name not in others
+            and len(attribute.values) >= _IDENTIFIER_SIZE
+        }
+        rows = 0
+        for cells in self.parts if left else ():
+            rows += cells.shape[0]
+            for index, used in list(left.items()):
+                codes = _codes(cells, index)
+                whole = not np.isnan(codes).any() and np.unique(codes).size == codes.size
+                if not whole or used[codes.astype(np.intp)].any():
+                    del left[index]
+                else:
+                    used[codes.astype(np.intp)] = True
+            if not left:
+                break
+        enough = rows >= _IDENTIFIER_SIZE
+        return frozenset(self.header.attributes[index].name for index in left if enough)
 
 
 def _label_names(labels: Any, header: Header, path: Path, max_bytes: int) -> list[str]:
@@ -166,7 +217,14 @@ def _sibling(path: Path) -> Path | None:
     return None
 
 
-def _features(cells: Any, header: Header, others: frozenset[str]) -> dict[str, Any]:
+def _codes(cells: Any, index: int) -> Any:
+    codes = cells[:, [index]]
+    return (codes.toarray() if sp.issparse(codes) else codes).ravel()
+
+
+def _features(
+    cells: Any, header: Header, others: frozenset[str], identifiers: frozenset[str] | None
+) -> dict[str, Any]:
     """Return the features, their names, the rows' names, and notes on what was decided."""
     notes: list[str] = []
     row_names: list[str] = []
@@ -182,9 +240,12 @@ def _features(cells: Any, header: Header, others: frozenset[str]) -> dict[str, A
             plain.append(index)
             names.append(attribute.name)
         else:
-            codes = cells[:, [index]]
-            codes = (codes.toarray() if sp.issparse(codes) else codes).ravel()
-            if _is_identifier(codes, len(attribute.values)):
+            codes = _codes(cells, index)
+            if (
+                _is_identifier(codes, len(attribute.values))
+                if identifiers is None
+                else attribute.name in identifiers
+            ):
                 notes.append(f"identifier attribute {attribute.name!r} left out")
                 row_names = row_names or [attribute.values[int(code)] for code in codes]
                 continue

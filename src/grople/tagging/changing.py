@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from grople import metrics
+from grople.datasets._matrices import spread_labels
 from grople.errors import DataError
 from grople.tagging.comparing import MEASURES, Report
 from grople.tagging.fitting import Examples, Tagger, labelled_rows, named_labels
@@ -85,14 +84,6 @@ def change_tagger(
     change = Change(added, removed, float(model.moments_.n), fresh, before)
     report("changed", 3, 3)
     return replace(tagger, model=model, notes=notes), change
-
-
-def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
-    """Return labels in the order of the model's; those it does not know stand behind."""
-    place = {name: i for i, name in enumerate([*known, *(n for n in names if n not in set(known))])}
-    columns = np.array([place[name] for name in names], dtype=np.intp)
-    Y = sp.coo_array(Y)
-    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
 
 
 def widened(Y: Any, width: int) -> Any:
