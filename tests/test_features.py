@@ -58,6 +58,11 @@ def test_rows_are_those_of_scikit_learn(
         texts, min_df=min_df, max_features=most, ngrams=ngrams, sublinear=sublinear
     )
     assert features.names.tolist() == theirs.get_feature_names_out().tolist()
+    scanned = Features.scan_text(
+        [texts[:2], texts[2:]], min_df=min_df, max_features=most, ngrams=ngrams, sublinear=sublinear
+    )
+    assert scanned.names.tolist() == features.names.tolist()
+    np.testing.assert_array_equal(scanned.idf, features.idf)
     np.testing.assert_allclose(features.idf, theirs.idf_, **ROUNDING)
     np.testing.assert_allclose(rows.toarray(), expected.toarray(), **ROUNDING)
     later = theirs.transform(more).toarray()

@@ -8,6 +8,7 @@ as they are, or have their rows scaled to unit length.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,6 +94,55 @@ class Features(ABC):
         idf = np.log((1 + counts.shape[0]) / (1 + texts_with)) + 1.0
         features = TextFeatures(terms, idf, (int(low), int(high)), bool(sublinear))
         return features, features._weighted(counts)
+
+    @staticmethod
+    def scan_text(
+        blocks: Iterable[Iterable[str]],
+        *,
+        max_features: int | None = None,
+        min_df: int | float = 2,
+        ngrams: tuple[int, int] = (1, 1),
+        sublinear: bool = True,
+    ) -> TextFeatures:
+        """Learn a vocabulary from texts of which only a block is in memory at a time.
+
+        It is that of :meth:`fit_text`; what is kept grows with the words, not with the texts.
+
+        Parameters
+        ----------
+        blocks : iterable of iterables of str
+            The texts.
+        max_features, min_df, ngrams, sublinear
+            As in :meth:`fit_text`.
+
+        Examples
+        --------
+        >>> Features.scan_text([["a chess game"], ["a chess clock"]]).names.tolist()
+        ['chess']
+        """
+        low, high = ngrams
+        terms_of = CountVectorizer(ngram_range=(low, high)).build_analyzer()
+        total: Counter[str] = Counter()
+        texts_with: Counter[str] = Counter()
+        n_texts = 0
+        for block in blocks:
+            for text in block:
+                terms = terms_of(text)
+                total.update(terms)
+                texts_with.update(set(terms))
+                n_texts += 1
+        terms = np.array(sorted(total), dtype=object)
+        within = np.array([texts_with[term] for term in terms], dtype=np.int64)
+        least = min_df if isinstance(min_df, int | np.integer) else min_df * n_texts
+        kept = np.flatnonzero(within >= least)
+        if max_features is not None and len(kept) > max_features:
+            often = np.array([total[term] for term in terms[kept]], dtype=np.float64)
+            # Of equally frequent terms scikit-learn's order decides, as in fit_text.
+            kept = np.sort(kept[(-often).argsort()[:max_features]])
+        if not len(kept):
+            raise DataError("the texts give no features (no word is in enough of them)")
+        idf = np.log((1 + n_texts) / (1 + within[kept])) + 1.0
+        return TextFeatures(terms[kept], idf, (int(low), int(high)), bool(sublinear))
 
     @staticmethod
     def plain(names: Sequence[str] | Array, *, unit_rows: bool = False) -> PlainFeatures:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from grople.datasets._matrices import (
     spread_labels,
     stacked,
 )
-from grople.datasets._streams import bundle_or_error, opened, stem
+from grople.datasets._streams import bundle_or_error, opened
 from grople.datasets.arff import ArffTable
 from grople.datasets.bundle import Bundle, NumberedNames
 from grople.datasets.extreme import extreme_rows
@@ -53,20 +54,22 @@ class Blocks:
     ----------
     feature_names, label_names : sequence of str
         The columns of every block.
-    name, source : str
-        What to call the data set, and the file.
+    source : str
+        The file.
     parts : callable
         Opens the file and returns its rows in small parts (X, Y).
     block_bytes : int
         About how many bytes the features of a block take.
+    first_index : int
+        The number that the file gives the first feature (LIBSVM: 0 or 1).
     """
 
     feature_names: Sequence[str]
     label_names: Sequence[str]
-    name: str
     source: str
     parts: Callable[[], Iterator[Part]]
     block_bytes: int = BLOCK_BYTES
+    first_index: int = 0
 
     def __post_init__(self) -> None:
         for what, names in (("features", self.feature_names), ("labels", self.label_names)):
@@ -78,7 +81,7 @@ class Blocks:
         for X, Y in _coalesced(self.parts(), self.block_bytes):
             empty = False
             yield bundle_or_error(
-                self.source, X, Y, name=self.name,
+                self.source, X, Y,
                 feature_names=self.feature_names, label_names=self.label_names,
             )  # fmt: skip
         if empty:
@@ -143,8 +146,7 @@ def read_blocks(
         if format in ("extreme", "libsvm", "npz"):
             raise ValueError(f"labels= does not apply: a {format} file holds its own labels")
         options["labels"] = labels
-    features, names, parts = _OPENERS[format](file, block_bytes, **options)
-    return Blocks(features, names, stem(path), file, parts, block_bytes)
+    return _OPENERS[format](file, block_bytes, **options)
 
 
 def _coalesced(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
@@ -176,12 +178,10 @@ def _bytes(X: Any) -> int:
     return int(X.nbytes)
 
 
-# -- one function a format: columns, and what opens the file to read its rows --------------------
-
-Opened = tuple[Sequence[str], Sequence[str], Callable[[], Iterator[Part]]]
+# -- one function a format ---------------------------------------------------------------------
 
 
-def _extreme(file: str, block_bytes: int) -> Opened:
+def _extreme(file: str, block_bytes: int) -> Blocks:
     with opened(file, sys.maxsize) as source:
         n_features, n_labels, _ = extreme_rows(source)
 
@@ -190,7 +190,8 @@ def _extreme(file: str, block_bytes: int) -> Opened:
             for rows in extreme_rows(source)[2]:
                 yield rows.features(0, n_features), rows.labels_matrix(rows.labels, n_labels)
 
-    return NumberedNames("feature", n_features), NumberedNames("label", n_labels), parts
+    names = NumberedNames("feature", n_features), NumberedNames("label", n_labels)
+    return Blocks(*names, file, parts, block_bytes)
 
 
 def _libsvm(
@@ -200,7 +201,7 @@ def _libsvm(
     n_features: int | None = None,
     n_labels: int | None = None,
     zero_based: bool | None = None,
-) -> Opened:
+) -> Blocks:
     end = MAX_COLUMNS if n_features is None else n_features + (not zero_based)
     grammar = RowGrammar(
         file, end, blank_rows=False, feature_start=int(zero_based is False), label_end=n_labels
@@ -224,10 +225,12 @@ def _libsvm(
         with opened(file, sys.maxsize) as source:
             for line, text in source.blocks():
                 rows = grammar.parse(line, text)
-                labels = np.searchsorted(known, rows.labels)
-                yield rows.features(base, width), rows.labels_matrix(labels, len(known))
+                marks = rows.labels_matrix(np.searchsorted(known, rows.labels), len(known))
+                yield rows.features(base, width), marks
 
-    return NumberedNames("feature", max(width, 0)), [str(n) for n in known.tolist()], parts
+    features = NumberedNames("feature", max(width, 0))
+    labels = [str(number) for number in known.tolist()]
+    return Blocks(features, labels, file, parts, block_bytes, base)
 
 
 def _table(
@@ -239,21 +242,21 @@ def _table(
     ignore: Sequence[str] = (),
     separator: str = ";",
     missing: str = "error",
-) -> Opened:
+) -> Blocks:
     check_missing_rule(missing)
-    return table_blocks(
-        file, format, lambda names: Layout.of(names, labels, ignore, (), file), separator, missing
-    )
+    layout_of = partial(Layout.of, labels=labels, ignore=ignore, categories=(), file=file)
+    return table_blocks(file, format, layout_of, separator, missing, block_bytes)
 
 
 def table_blocks(
     file: str,
     format: str,
     layout_of: Callable[[list[str]], Layout],
-    separator: str = ";",
-    missing: str = "error",
-) -> Opened:
-    """Return the features and labels of a table, and what opens it to read its rows."""
+    separator: str,
+    missing: str,
+    block_bytes: int = BLOCK_BYTES,
+) -> Blocks:
+    """Open a table whose column names say what is a feature and what a label."""
     with (
         opened(file, sys.maxsize) as source,
         table_batches(source, format) as (names, batches),
@@ -283,7 +286,8 @@ def table_blocks(
                     Y = spread_labels(Y, fields["label_names"], labels)
                 yield fields["X"], Y
 
-    return [names[index] for index in layout.features], labels, parts
+    features = [names[index] for index in layout.features]
+    return Blocks(features, labels, file, parts, block_bytes)
 
 
 def _arff(
@@ -294,7 +298,7 @@ def _arff(
     ignore: Sequence[str] = (),
     missing: str = "error",
     encoding: str = "utf-8",
-) -> Opened:
+) -> Blocks:
     check_missing_rule(missing)
     with opened(file, sys.maxsize) as source:
         table = ArffTable.of(source, labels, missing, ignore, encoding)
@@ -309,19 +313,17 @@ def _arff(
                 fields = table.fields(cells, identifiers)
                 yield fields["X"], fields["Y"]
 
-    return features, table.label_names, parts
+    return Blocks(features, table.label_names, file, parts, block_bytes)
 
 
-def _npz(file: str, block_bytes: int) -> Opened:
+def _npz(file: str, block_bytes: int) -> Blocks:
     archive = NpzParts(file, block_bytes)
-    return (
-        archive.feature_names or NumberedNames("feature", archive.n_features),
-        archive.label_names or NumberedNames("label", archive.n_labels),
-        lambda: iter(archive),
-    )
+    features = archive.feature_names or NumberedNames("feature", archive.n_features)
+    labels = archive.label_names or NumberedNames("label", archive.n_labels)
+    return Blocks(features, labels, file, lambda: iter(archive), block_bytes)
 
 
-def _npy(file: str, block_bytes: int, *, labels: Any = None) -> Opened:
+def _npy(file: str, block_bytes: int, *, labels: Any = None) -> Blocks:
     """Read two memory-mapped arrays: features, and labels as zeros and ones."""
     if labels is None:
         raise DataError("an array of features: name the file of its labels as labels=", file=file)
@@ -339,7 +341,8 @@ def _npy(file: str, block_bytes: int, *, labels: Any = None) -> Opened:
             X, Y = np.array(_mapped(file)[rows]), np.array(_mapped(marks)[rows])
             yield finite_features(X, file), binary_labels(Y, marks)
 
-    return NumberedNames("feature", shapes[0][1]), NumberedNames("label", shapes[1][1]), parts
+    names = NumberedNames("feature", shapes[0][1]), NumberedNames("label", shapes[1][1])
+    return Blocks(*names, file, parts, block_bytes)
 
 
 def _mapped(file: str) -> Any:
@@ -354,12 +357,10 @@ def _mapped(file: str) -> Any:
     return array
 
 
-_OPENERS: dict[str, Callable[..., Opened]] = {
+_OPENERS: dict[str, Callable[..., Blocks]] = {
     "extreme": _extreme,
     "libsvm": _libsvm,
-    "csv": lambda *args, **options: _table(*args, format="csv", **options),
-    "tsv": lambda *args, **options: _table(*args, format="tsv", **options),
-    "parquet": lambda *args, **options: _table(*args, format="parquet", **options),
+    **{format: partial(_table, format=format) for format in TABLES},
     "arff": _arff,
     "npz": _npz,
     "npy": _npy,
