@@ -14,6 +14,7 @@ import pytest
 
 from grople.errors import MissingExtraError
 from grople.modelfile import files, load_model
+from grople.tagging.fitting import load_tagger
 from tests.cli.messages import assert_one_message
 
 FIT = ("fit", "things.jsonl", "-o", "new.grople", "--method", "ridge", "--folds", "0")
@@ -364,3 +365,19 @@ def test_help_has_examples(grople_command, command):
     text = said(grople_command(command, "--help"))
     assert "Example" in text
     assert f"grople {command}" in text
+
+
+def test_a_file_is_read_in_blocks_to_the_same_model(grople_command, things):
+    models = []
+    for option in ("--whole", "--in-blocks"):
+        result = grople_command(
+            "fit", "things.csv", "-o", "m.grople", option, "--max-features", "30", "--folds", "0"
+        )
+        assert result.returncode == 0, result.stderr
+        assert ("read in blocks" in result.stdout) == (option == "--in-blocks")
+        models.append(load_tagger("m.grople"))
+    rows = models[0].features.transform(["a game with sound", "a fast server"])
+    np.testing.assert_allclose(*(t.model.decision_function(rows) for t in models), atol=1e-8)
+    refused = grople_command("fit", "things.csv", "-o", "x.grople", "--in-blocks", "--search")
+    assert refused.returncode == 2
+    assert "--search" in refused.stderr

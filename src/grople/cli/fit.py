@@ -75,6 +75,14 @@ def fit(
     groups: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Label groups of GroPLE [20].")
     ] = None,
+    in_blocks: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-blocks/--whole",
+            help="Read the file in blocks, so that it need not fit into memory; by default if it "
+            "is larger than an eighth of the memory.",
+        ),
+    ] = None,
     folds: Annotated[
         int,
         typer.Option(metavar="N", help="Folds to measure the quality with; 0: do not measure it."),
@@ -94,7 +102,8 @@ def fit(
 
     Texts (JSON lines, or a table with a column of text) become TF-IDF features, which are stored
     with the model. Prints what was found, what was chosen, and the cross-validated quality beside
-    that of the most frequent labels and of plain ridge regression.
+    that of the most frequent labels and of plain ridge regression; the quality of a file that is
+    read in blocks is not measured (`grople evaluate` does it on another file).
     """
     if output is None:
         raise typer.BadParameter("where to write the model? Give -o MODEL")
@@ -118,6 +127,7 @@ def fit(
         _update(update, data, forget, output, read, without_rows, quiet, json)
         return
     from grople.tagging.fitting import fit_tagger, tagger_quality
+    from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 
     parameters: dict[str, Any] = {"n_components": components, "n_groups": groups}
     parameters = {name: value for name, value in parameters.items() if value is not None}
@@ -125,18 +135,28 @@ def fit(
         raise typer.BadParameter(f"--components and --groups are of GroPLE, not of {method}")
     with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
-        examples, reading = o.open_examples(str(data), o.make_reading(**read))
-        tagger, facts = fit_tagger(
-            examples, reading, method=method, metric=metric, search=search, normalize=normalize,
-            text=o.text_settings(max_features, ngrams), random_state=seed, report=report,
-            **parameters,
-        )  # fmt: skip
-        quality = None
-        if folds:
-            quality = tagger_quality(
-                tagger, examples, n_folds=folds, random_state=seed, report=report
-            )
-            tagger.notes["quality"] = quality.to_dict()
+        settings: dict[str, Any] = {
+            "method": method, "metric": metric, "normalize": normalize, "random_state": seed,
+            "text": o.text_settings(max_features, ngrams), "report": report, **parameters,
+        }  # fmt: skip
+        quality, notes = None, []
+        wanted = o.make_reading(**read)
+        if in_blocks or (in_blocks is None and is_large(str(data))):
+            if search:
+                raise typer.BadParameter("--search needs all rows in memory: it goes with --whole")
+            with o.command_words():
+                blocks, reading = open_blocks(str(data), wanted)
+                tagger, facts = fit_tagger_in_blocks(blocks, reading, **settings)
+            notes = o.block_notes(tagger, max_features)
+        else:
+            examples, reading = o.open_examples(str(data), wanted)
+            tagger, facts = fit_tagger(examples, reading, search=search, **settings)
+            notes = list(getattr(examples, "notes", ()))
+            if folds:
+                quality = tagger_quality(
+                    tagger, examples, n_folds=folds, random_state=seed, report=report
+                )
+                tagger.notes["quality"] = quality.to_dict()
         report("writing", 0, 1)
         tagger.save(output, with_moments=not without_rows)
     if json:
@@ -147,7 +167,7 @@ def fit(
     elif not quiet:
         console = make_console()
         _show_facts(facts, console)
-        for note in getattr(examples, "notes", ()):
+        for note in notes:
             console.print(f"Note: {note}")
         _show_choices(tagger, console)
         if quality is not None:

@@ -17,15 +17,14 @@ from grople.cli.console import download_progress, make_console
 from grople.errors import DataError
 
 if TYPE_CHECKING:
-    from grople.tagging.fitting import Examples
+    from grople.tagging.fitting import Examples, Tagger
     from grople.tagging.reading import Reading
 
 __all__ = [
     "Data", "Decision", "Features", "Folds", "Format", "Id", "Ignore", "Jobs", "Json", "Labels",
     "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Quiet", "Seed",
-    "Separator", "Tags", "Text", "check_target", "command_words", "make_reading", "one_of",
-    "open_examples", "parse_decision", "remarks", "text_settings",
-    "warnings_unless",
+    "Separator", "Tags", "Text", "block_notes", "check_target", "command_words", "make_reading",
+    "one_of", "open_examples", "parse_decision", "remarks", "text_settings", "warnings_unless",
 ]  # fmt: skip
 
 METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
@@ -190,6 +189,17 @@ def open_examples(data: str, reading: Reading) -> tuple[Examples, Reading]:
 def text_settings(max_features: int | None, ngrams: int) -> dict[str, Any]:
     """Return the settings of TF-IDF."""
     return {"max_features": max_features, "ngrams": [1, ngrams]}
+
+
+def block_notes(tagger: Tagger, max_features: int | None) -> list[str]:
+    """Return what a person should know of a fit on a file that was read in blocks."""
+    notes = ["read in blocks, so the quality was not measured: try grople evaluate on other rows"]
+    if tagger.texts and max_features is None:
+        words = f"{tagger.notes['text']['max_features']:,}"
+        notes.append(f"at most the {words} most frequent words are kept: see --max-features")
+    if tagger.model.moments_.form == "implicit":
+        notes.append("so many features that the rows themselves stay in memory: choose fewer")
+    return notes
 
 
 def parse_decision(rule: str | None) -> str | float | None:

@@ -37,7 +37,7 @@ from grople.datasets.reading import detect
 from grople.datasets.tables import table_batches
 from grople.errors import DataError
 
-__all__ = ["BLOCK_BYTES", "Blocks", "read_blocks", "table_blocks"]
+__all__ = ["BLOCK_BYTES", "Blocks", "coalesced", "read_blocks", "table_blocks"]
 
 #: About how many bytes the features of a block take.
 BLOCK_BYTES = 32 << 20
@@ -78,7 +78,7 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Bundle]:
         empty = True
-        for X, Y in _coalesced(self.parts(), self.block_bytes):
+        for X, Y in coalesced(self.parts(), self.block_bytes):
             empty = False
             yield bundle_or_error(
                 self.source, X, Y,
@@ -149,8 +149,8 @@ def read_blocks(
     return _OPENERS[format](file, block_bytes, **options)
 
 
-def _coalesced(parts: Iterable[Part], block_bytes: int) -> Iterator[Part]:
-    """Put small parts together until a block is full."""
+def coalesced(parts: Iterable[Part], block_bytes: int = BLOCK_BYTES) -> Iterator[Part]:
+    """Put small parts (X, Y) together until a block is full."""
     waiting: list[Part] = []
     size = 0
     for part in parts:

@@ -5,8 +5,10 @@ Reading and vectorising are two steps, because the vectoriser is needed again fo
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,16 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from grople.datasets._matrices import label_matrix
 from grople.datasets._streams import (
     DEFAULT_LIMIT,
+    Source,
     bundle_or_error,
     decode,
-    numbered_lines,
     opened,
     stem,
 )
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
 
-__all__ = ["TextTable", "read_texts", "read_jsonl", "tfidf", "vectorise"]
+__all__ = ["TextTable", "read_texts", "read_jsonl", "text_parts", "tfidf", "vectorise"]
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,28 @@ def read_texts(
     (('game', 'board'),)
     """
     file = os.fspath(path)
-    texts: list[str] = []
-    tags: list[tuple[str, ...]] = []
-    identifiers: list[str] = []
+    name = name or stem(file)
     with opened(path, max_bytes) as source:
-        for number, line in numbered_lines(source):
+        parts = list(text_parts(source, text, labels, ids))
+    if not parts:
+        raise DataError("no documents", file=file)
+    texts, tags, identifiers = (
+        tuple(itertools.chain.from_iterable(getattr(part, field) for part in parts))
+        for field in ("texts", "tags", "ids")
+    )
+    return TextTable(texts, tags, identifiers, name, file)
+
+
+def text_parts(
+    source: Source, text: str = "text", labels: str = "tags", ids: str | None = None
+) -> Iterator[TextTable]:
+    """Yield the documents of an open file, a megabyte of them at a time."""
+    file = source.path
+    for first, block in source.blocks():
+        texts: list[str] = []
+        tags: list[tuple[str, ...]] = []
+        identifiers: list[str] = []
+        for number, line in enumerate(block[:-1].split(b"\n"), first):
             if not line.strip():
                 continue
             document = _document(decode(line, "utf-8", file, number), file, number)
@@ -105,9 +124,8 @@ def read_texts(
             tags.append(_tags(document, labels, file, number))
             if ids is not None:
                 identifiers.append(_text(document, ids, file, number))
-    if not texts:
-        raise DataError("no documents", file=file)
-    return TextTable(tuple(texts), tuple(tags), tuple(identifiers), name or stem(file), file)
+        if texts:
+            yield TextTable(tuple(texts), tuple(tags), tuple(identifiers), stem(file), file)
 
 
 def tfidf(**settings: Any) -> TfidfVectorizer:

@@ -26,7 +26,18 @@ from grople.datasets.tables import table_batches
 from grople.datasets.text import TextTable, read_texts
 from grople.errors import DataError
 
-__all__ = ["FORMATS", "Reading", "is_a_file", "read_examples", "text_cells"]
+__all__ = [
+    "FORMATS",
+    "Reading",
+    "is_a_file",
+    "matching_names",
+    "read_examples",
+    "refuse",
+    "table_layout",
+    "tags_of",
+    "text_cells",
+    "which_labels",
+]
 
 #: Formats that examples may be in; ``lines`` (one text a line) only where no labels are needed.
 FORMATS = (*READERS, "lines")
@@ -146,12 +157,12 @@ def read_examples(
     if reading.format == "jsonl":
         tags = reading.tags or reading.labels or TAGS
         reading = replace(reading, text=reading.text or TEXT, tags=tags)
-        _refuse(reading, name, "features", "ignore")
+        refuse(reading, name, "features", "ignore")
         ids = None if reading.ids_optional else reading.ids
         return read_texts(name, text=str(reading.text), labels=tags, ids=ids), reading
     if reading.format in TABLES:
         return _read_table(name, reading)
-    _refuse(reading, name, "text", "ids", "tags")
+    refuse(reading, name, "text", "ids", "tags")
     if reading.format == "libsvm":
         return _read_libsvm(name, reading)
     options: dict[str, Any] = {}
@@ -205,16 +216,7 @@ def _read_table(name: str, reading: Reading) -> tuple[Bundle | TextTable, Readin
         opened(name, DEFAULT_LIMIT) as source,
         table_batches(source, str(reading.format)) as (names, batches),
     ):
-        if reading.text is None and TEXT in names and not reading.features:
-            reading = replace(reading, text=None if TEXT in reading.ignore else TEXT)
-        _refuse(reading, name, *(("features",) if reading.text else ()))
-        if reading.ids_optional and reading.ids not in names:
-            reading = replace(reading, ids=None)
-        for column, what in ((reading.text, "the text"), (reading.ids, "the row names")):
-            if column is not None and column not in names:
-                there = ", ".join(map(repr, names[:8]))
-                raise DataError(f"no column {column!r} for {what}; there are {there}", file=name)
-        layout = _layout(names, reading, name)
+        reading, layout = table_layout(names, reading, name)
         texts: list[str] = []
         ids: list[str] = []
         builder = TableBuilder(layout, name, reading.missing, reading.separator)
@@ -230,15 +232,28 @@ def _read_table(name: str, reading: Reading) -> tuple[Bundle | TextTable, Readin
         what = "rows" if fields["Y"].shape[0] == 0 else "labels"
         raise DataError(f"no {what}: nothing to learn from", file=name)
     if reading.text is not None:
-        tags = _tags(fields["Y"], fields["label_names"])
+        tags = tags_of(fields["Y"], fields["label_names"])
         return TextTable(tuple(texts), tags, tuple(ids), stem(name), name), reading
     if not layout.features:
         raise DataError("no features: nothing to learn from", file=name)
     return Bundle(**fields, row_names=ids, name=stem(name), source=name), reading
 
 
+def table_layout(names: list[str], reading: Reading, file: str) -> tuple[Reading, Layout]:
+    """Return how a table with these columns is read, and which column plays which part."""
+    if reading.text is None and TEXT in names and not reading.features:
+        reading = replace(reading, text=None if TEXT in reading.ignore else TEXT)
+    refuse(reading, file, *(("features",) if reading.text else ()))
+    if reading.ids_optional and reading.ids not in names:
+        reading = replace(reading, ids=None)
+    for column, what in ((reading.text, "the text"), (reading.ids, "the row names")):
+        if column is not None and column not in names:
+            there = ", ".join(map(repr, names[:8]))
+            raise DataError(f"no column {column!r} for {what}; there are {there}", file=file)
+    return reading, _layout(names, reading, file)
+
+
 def _layout(names: list[str], reading: Reading, file: str) -> Layout:
-    """Return which columns play which part."""
     labels: Any = reading.tags
     if labels is None and reading.labels is not None:
         labels = reading.labels if reading.labels.endswith("*") else reading.labels.split(",")
@@ -249,11 +264,11 @@ def _layout(names: list[str], reading: Reading, file: str) -> Layout:
     if not reading.features:
         return layout
     offered = [names[index] for index in layout.features]
-    chosen = set(_matching(offered, reading.features, file))
+    chosen = set(matching_names(offered, reading.features, file))
     return replace(layout, features=tuple(i for i in layout.features if names[i] in chosen))
 
 
-def _matching(offered: Sequence[str], wanted: Sequence[str], file: str) -> list[str]:
+def matching_names(offered: Sequence[str], wanted: Sequence[str], file: str) -> list[str]:
     """Return the names that are wanted, by name or by ``prefix*``, in the order of the file."""
     found: set[str] = set()
     for want in wanted:
@@ -268,7 +283,8 @@ def _matching(offered: Sequence[str], wanted: Sequence[str], file: str) -> list[
     return [name for name in offered if name in found]
 
 
-def _tags(Y: Any, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def tags_of(Y: Any, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of each row's labels."""
     return tuple(
         tuple(names[j] for j in Y.indices[start:end])
         for start, end in zip(Y.indptr[:-1].tolist(), Y.indptr[1:].tolist(), strict=True)
@@ -298,12 +314,12 @@ def _select(bundle: Bundle, reading: Reading) -> Bundle:
     if isinstance(bundle.feature_names, NumberedNames):
         raise DataError("the features of this file have no names to choose by", file=bundle.source)
     names = list(bundle.feature_names)
-    chosen = _matching(names, reading.features, bundle.source)
+    chosen = matching_names(names, reading.features, bundle.source)
     place = {feature: index for index, feature in enumerate(names)}
     return replace(bundle, X=bundle.X[:, [place[c] for c in chosen]], feature_names=tuple(chosen))
 
 
-def _refuse(reading: Reading, file: str, *fields: str) -> None:
+def refuse(reading: Reading, file: str, *fields: str) -> None:
     """Say that an option makes no sense for this file."""
     for field in fields:
         if getattr(reading, field):
