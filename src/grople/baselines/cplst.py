@@ -47,7 +47,7 @@ def cplst(design: Design, size: int, ridges: Sequence[float]) -> Path:
     Where the intercept is penalised, H has none, as published; so there are two regressions.
     """
     every = np.eye(design.moments.n_labels)
-    seen = design.without_constant()
+    seen = design.without_constant
     cross = seen.cross(every)
     predicted = seen.solutions(cross, ridges)
     biased = design.solutions(design.cross(every), ridges) if design.penalised else repeat(None)

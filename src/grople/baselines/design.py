@@ -114,8 +114,9 @@ class Design:
         """Whether X̃ has a constant column."""
         return self.fit_intercept == "penalised"
 
+    @cached_property
     def without_constant(self) -> Design:
-        """Return this design without its constant column, if it has one."""
+        """This design without its constant column, if it has one; what it decomposes is kept."""
         return replace(self, fit_intercept=False) if self.penalised else self
 
     @cached_property
@@ -128,6 +129,16 @@ class Design:
         """The eigendecomposition of X̃ᵀX̃ (explicit form)."""
         assert self.gram_matrix is not None
         return Spectrum.of(self.gram_matrix)
+
+    @cached_property
+    def label_cross(self) -> Array:
+        """X̃ᵀY."""
+        return self.view.target(np.eye(self.moments.n_labels))
+
+    @cached_property
+    def rotated_cross(self) -> Array:
+        """QᵀX̃ᵀY, Q the eigenvectors of X̃ᵀX̃ (explicit form)."""
+        return self.gram_spectrum.vectors.T @ self.label_cross
 
     @cached_property
     def sums(self) -> Array:
@@ -222,14 +233,26 @@ class Design:
             yield ridge, Z
 
     def _solve_by_factor(self, right: Array, ridge: float) -> Array:
-        assert self.gram_matrix is not None
-        shifted = self.gram_matrix.T.copy(order="F")  # as LAPACK wants it, to save a second copy
-        shifted[np.diag_indices_from(shifted)] += ridge
         try:
-            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
+            factor = self._factor(ridge)
         except np.linalg.LinAlgError:  # a weight lost in rounding: take the minimum-norm solution
             return self.solve(right, np.full(right.shape[1], ridge))
         return scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+    def _factor(self, ridge: float) -> Any:
+        """Return the Cholesky factor of X̃ᵀX̃ + λI, which several targets in a row may share."""
+        if self._last_factor.get("ridge") != ridge:
+            assert self.gram_matrix is not None
+            self._last_factor.clear()
+            shifted = self.gram_matrix.T.copy(order="F")  # as LAPACK wants it, to save a copy
+            shifted[np.diag_indices_from(shifted)] += ridge
+            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
+            self._last_factor.update(ridge=ridge, factor=factor)
+        return self._last_factor["factor"]
+
+    @cached_property
+    def _last_factor(self) -> dict[str, Any]:
+        return {}
 
     def best_ridge(self, W: Array) -> float:
         """Return the ridge weight for the targets YW by generalised cross-validation."""

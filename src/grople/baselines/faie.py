@@ -63,33 +63,28 @@ def leading_code(design: Design, size: int, ridge: float, alpha: float) -> Code:
     True
     """
     gram = design.label_gram() if design.centred else design.moments.labels.signed_gram()
-    cross = design.view.target(np.eye(len(gram)))  # XᵀY
     find = _code_by_krylov if design.gram_matrix is None else _code_by_spectrum
-    code = find(design, gram, cross, size, ridge, alpha)
+    code = find(design, gram, size, ridge, alpha)
     # Eigenvectors have no sign: the largest entry of each row of the decoder is positive.
     peaks = code.V[np.arange(len(code.V)), np.abs(code.V).argmax(axis=1)]
     signs = np.where(peaks < 0, -1.0, 1.0)
     return Code(code.A * signs, code.C * signs, code.V * signs[:, None])
 
 
-def _code_by_spectrum(
-    design: Design, gram: Array, cross: Array, size: int, ridge: float, alpha: float
-) -> Code:
+def _code_by_spectrum(design: Design, gram: Array, size: int, ridge: float, alpha: float) -> Code:
     values, vectors = design.gram_spectrum.values, design.gram_spectrum.vectors
     kept = values > NEGLIGIBLE * max(float(values[-1]), 0.0)
     values, vectors = values[kept], vectors[:, kept]
     L = len(gram)
     root = np.sqrt(alpha / (values + ridge))
-    border = (vectors.T @ cross) * root[:, None]
+    border = design.rotated_cross[kept] * root[:, None]
     matrix = np.block([[gram, border.T], [border, np.diag(values * root**2)]])
     largest, E = _leading(matrix, size)
     length = np.sqrt(largest)
     return Code(E[:L] / length, vectors @ (E[L:] * root[:, None] / length), (E[:L] * length).T)
 
 
-def _code_by_krylov(
-    design: Design, gram: Array, cross: Array, size: int, ridge: float, alpha: float
-) -> Code:
+def _code_by_krylov(design: Design, gram: Array, size: int, ridge: float, alpha: float) -> Code:
     """Find the code in the span of Y, HY, H²Y, …, from products with XᵀX alone.
 
     The span gets an orthonormal basis K = YA + XC, block by block. With F = XᵀK and
@@ -97,6 +92,7 @@ def _code_by_krylov(
     are orthogonal to Y, so YYᵀ is its eigenvalues on the first. H has eigenvalues between 0 and 1,
     most of them close to either: few blocks suffice.
     """
+    cross = design.label_cross
     squares, axes = scipy.linalg.eigh(gram, check_finite=False)
     kept = squares > NEGLIGIBLE * max(float(squares[-1]), 0.0)
     squares, A = squares[kept], axes[:, kept] / np.sqrt(squares[kept])
@@ -181,7 +177,7 @@ def faie(design: Design, size: int, ridges: Sequence[float], alphas: Sequence[fl
 
     Where the intercept is penalised, H has none, as published.
     """
-    seen = design.without_constant()
+    seen = design.without_constant
     for ridge in ridges:
         for alpha in alphas:
             code = leading_code(seen, size, ridge, alpha)
@@ -358,7 +354,7 @@ class FaIE(CodeEmbedding):
         if kept is None or kept[0] is not model:
             active, _ = active_labels(self.moments_)
             moments = self.moments_.select_labels(active)
-            design = Design(moments, self.fit_intercept, self.scale).without_constant()
+            design = Design(moments, self.fit_intercept, self.scale).without_constant
             code = leading_code(design, self._n_features_out, model.ridge, float(self.alpha))
             C = design.view.in_raw_units(code.C)
             offset = design.shared_means @ code.A + design.view.mean @ C

@@ -23,6 +23,7 @@ from grople.baselines.cplst import predictable_axes
 from grople.baselines.design import Design
 from grople.baselines.linear_embedding import Path, Size, active_path, embedding_size
 from grople.moments import Moments
+from grople.optim import Spectrum
 
 __all__ = [
     "Factors",
@@ -86,7 +87,7 @@ def factorise(
     >>> bool(np.allclose(factors.W.T @ factors.W, factors.H @ factors.H.T))
     True
     """
-    cross = design.view.target(np.eye(design.moments.n_labels))
+    cross = design.label_cross
     constant = _squared_labels(design)
     if start is not None:
         W, H = start.W, start.H
@@ -109,17 +110,35 @@ def factorise(
 def factorise_as_published(
     design: Design, size: int, ridge: float, random_state: Any = None
 ) -> Factors:
-    """Alternate ten rounds from a normal random H, without balancing."""
-    cross = design.view.target(np.eye(design.moments.n_labels))
+    """Alternate ten rounds from a normal random H, without balancing.
+
+    In the explicit form the features are turned to where X̃ᵀX̃ is diagonal, and W back at the end.
+    """
+    explicit = design.gram_matrix is not None
+    seen = _Diagonal(design.gram_spectrum) if explicit else design
+    cross = design.rotated_cross if explicit else design.label_cross
     constant = _squared_labels(design)
     H = check_random_state(random_state).standard_normal((size, cross.shape[1]))
     W = np.zeros((len(cross), size))
     path: list[float] = []
     for _ in range(PUBLISHED_ROUNDS):
-        W = _map_step(design, cross, W, H, ridge)
-        H, saved = _label_step(design, cross, W, ridge)
+        W = _map_step(seen, cross, W, H, ridge)
+        H, saved = _label_step(seen, cross, W, ridge)
         path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
-    return Factors(W, H, np.asarray(path))
+    return Factors(design.gram_spectrum.vectors @ W if explicit else W, H, np.asarray(path))
+
+
+@dataclass(frozen=True)
+class _Diagonal:
+    """What a round needs of a design, in the basis of the eigenvectors of X̃ᵀX̃."""
+
+    spectrum: Spectrum
+
+    def gram(self, W: Array) -> Array:
+        return self.spectrum.values[:, None] * W
+
+    def solve(self, right: Array, shifts: Array, **_: Any) -> Array:
+        return self.spectrum.solve_rotated(right, shifts)
 
 
 def balanced(W: Array, H: Array) -> tuple[Array, Array]:
@@ -154,7 +173,7 @@ def trace_weight(design: Design) -> float:
     return gamma * float(np.square(values).sum()) / total if total > 0 else gamma
 
 
-def _map_step(design: Design, cross: Array, W: Array, H: Array, ridge: float) -> Array:
+def _map_step(design: Design | _Diagonal, cross: Array, W: Array, H: Array, ridge: float) -> Array:
     values, vectors = np.linalg.eigh(H @ H.T)
     alive = values > NEGLIGIBLE * max(float(values[-1]), np.finfo(float).tiny)
     values, vectors = values[alive], vectors[:, alive]
@@ -162,7 +181,9 @@ def _map_step(design: Design, cross: Array, W: Array, H: Array, ridge: float) ->
     return design.solve(right, ridge / values, start=W @ vectors, max_iter=STEPS) @ vectors.T
 
 
-def _label_step(design: Design, cross: Array, W: Array, ridge: float) -> tuple[Array, float]:
+def _label_step(
+    design: Design | _Diagonal, cross: Array, W: Array, ridge: float
+) -> tuple[Array, float]:
     """Return the best H, and by how much WH reduces ‖Y‖²."""
     inner, right = W.T @ design.gram(W), W.T @ cross
     shifted = inner.copy()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -64,6 +64,15 @@ class PublishedLLSF:
     most 1e-4 or is not positive, as in the published stage 3 of GroPLE. Settings share what does
     not depend on them.
 
+    Parameters
+    ----------
+    design : Design
+        Features and labels.
+    gram : callable, optional
+        ``W ↦ XᵀXW`` in the precision of W, where the caller has a faster one than the design.
+    dtype : dtype
+        Precision of the steps.
+
     Examples
     --------
     >>> import numpy as np
@@ -74,6 +83,8 @@ class PublishedLLSF:
     """
 
     design: Design
+    gram: Callable[[Array], Array] | None = None
+    dtype: Any = np.float64
 
     @cached_property
     def cross(self) -> Array:
@@ -106,6 +117,15 @@ class PublishedLLSF:
         """Tell whether the objective falls below every value."""
         return self.extremes[0] + alpha * self.distance_extremes[0] < 0.0
 
+    @cached_property
+    def _starts(self) -> dict[float, Array]:
+        return {}
+
+    def _start(self, gamma: float) -> Array:
+        if gamma not in self._starts:
+            ((_, self._starts[gamma]),) = self.design.solutions(self.cross, [gamma])
+        return self._starts[gamma]
+
     def solve(self, alpha: float, beta: float, gamma: float) -> LLSFModel:
         """Return the scores where the published scheme halts."""
         design = self.design
@@ -113,16 +133,15 @@ class PublishedLLSF:
         size = float(counts.sum())
         if design.centred:
             size -= float(np.square(counts).sum()) / float(design.moments.n)
-        ((_, start),) = design.solutions(self.cross, [gamma])
         steepest = alpha * max(map(abs, self.distance_extremes))
         W, losses = published_descent(
-            design.gram,
-            self.cross,
-            alpha * self.distance,
+            self.gram or design.gram,
+            self.cross.astype(self.dtype),
+            (alpha * self.distance).astype(self.dtype),
             beta,
             constant=size,
             lipschitz=math.sqrt(2.0 * (self.extremes[1] ** 2 + steepest**2)),
-            start=start,
+            start=self._start(gamma).astype(self.dtype),
             max_iter=PUBLISHED_STEPS,
         )
         offset = design.label_means if design.centred else np.full(len(counts), -1.0)

@@ -56,14 +56,15 @@ class Spectrum:
 
         Directions whose shifted eigenvalue is zero to rounding get the minimum-norm solution.
         """
-        rotated = self.vectors.T @ right
+        return self.vectors @ self.solve_rotated(self.vectors.T @ right, shifts)
+
+    def solve_rotated(self, right: Array, shifts: Array) -> Array:
+        """Solve the same in the basis of the eigenvectors, where A is diagonal."""
         divisors = self.values[:, None] + shifts[None, :]
         # A singular matrix has eigenvalues of size eps·λmax·n instead of zero.
         sizes = np.abs(divisors)
         floor = np.finfo(float).eps * len(self.values) * sizes.max(axis=0, initial=0.0)
-        np.divide(rotated, divisors, out=rotated, where=sizes > floor)
-        rotated[sizes <= floor] = 0.0
-        return self.vectors @ rotated
+        return np.divide(right, divisors, out=np.zeros_like(divisors), where=sizes > floor)
 
 
 def largest_eigenvalue(product: Product, size: int) -> float:

@@ -91,13 +91,15 @@ class Split:
         return scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
 
     def gram(self, Z: Array) -> Array:
-        """Return XᵀXZ, by the rows where they are so sparse that this is faster.
+        """Return XᵀXZ in the precision of Z, by the rows where they are so sparse that this pays.
 
         A large β empties most rows of Z; these need not be multiplied.
         """
+        single = Z.dtype == np.float32
         if self._by_rows:
-            return np.asarray(self._transposed @ (self.X @ Z))
-        matrix = self.moments.gram_matrix()
+            X, transposed = self._single_rows if single else (self.X, self._transposed)
+            return np.asarray(transposed @ (X @ Z))
+        matrix = self._single_gram if single else self.moments.gram_matrix()
         used = np.flatnonzero(Z.any(axis=1))
         if len(used) < WORTH * len(Z):
             return np.asarray(matrix[used].T @ Z[used])  # symmetric: whole rows are faster to take
@@ -111,6 +113,14 @@ class Split:
     @cached_property
     def _transposed(self) -> Any:
         return self.X.T.tocsr()
+
+    @cached_property
+    def _single_rows(self) -> tuple[Any, Any]:
+        return self.X.astype(np.float32), self._transposed.astype(np.float32)
+
+    @cached_property
+    def _single_gram(self) -> Array:
+        return np.asarray(self.moments.gram_matrix(), dtype=np.float32)
 
 
 @functools.lru_cache(maxsize=2)
