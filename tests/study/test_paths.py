@@ -92,7 +92,7 @@ def test_single_precision_gives_the_same_measures(name, dataset, shared_data, mo
 
     settings = METHODS[name].quick_grid
     batch = Batch("published", dataset, name, 0, "", tuple(settings))
-    single = dict((canonical(s), found) for s, found in compute(batch, settings))
+    single = {canonical(s): found for s, found in compute(batch, settings)}
     monkeypatch.setattr(paths, "PRECISION", np.float64)
     for setting, double in compute(batch, settings):
         # To three digits: a row or two decide otherwise where a descent halts a step earlier.

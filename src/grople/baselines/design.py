@@ -116,7 +116,7 @@ class Design:
 
     @cached_property
     def without_constant(self) -> Design:
-        """This design without its constant column, if it has one; what it decomposes is kept."""
+        """The same design without its constant column, if it has one; decompositions are kept."""
         return replace(self, fit_intercept=False) if self.penalised else self
 
     @cached_property

@@ -54,6 +54,16 @@ def run(
     budget: Annotated[
         float, typer.Option(help="Seconds a fold that BSVM and MLSF may take.", min=0.0)
     ] = 600.0,
+    grid: Annotated[
+        str,
+        typer.Option(
+            help="How much of the grids to search: full, small (every third or fourth value) or "
+            "paper (the paper's settings alone, where they are known)."
+        ),
+    ] = "full",
+    folds: Annotated[
+        int | None, typer.Option(help="Only the first so many of the five folds.", min=1, max=5)
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Batches of units at a time.", min=1)] = 1,
     backend: Annotated[
         str, typer.Option(help="Backend of joblib: loky (here), dask (a cluster), …")
@@ -83,6 +93,8 @@ def run(
             quick=quick,
             budget=budget,
             seed=seed,
+            grid=grid,
+            folds=folds,
         )
     units = sum(len(batch.settings) for batch in plan)
     console.print(f"{units} units on {', '.join(datasets)}; results in {store}")

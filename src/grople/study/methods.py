@@ -116,26 +116,28 @@ class Method:
         return {name: getattr(model, name) for name in self.parameters}
 
     def settings(
-        self, data: Data, *, quick: bool = False, budget: float = math.inf
+        self, data: Data, *, grid: str = "full", budget: float = math.inf
     ) -> Sequence[Setting]:
-        """Return the published grid and the paper's setting, as far as a budget allows.
+        """Return the paper's setting and the published grid, as far as a budget allows.
 
         Parameters
         ----------
         data : Data
             What it is for.
-        quick : bool
-            Whether a small part of the grid will do.
+        grid : {"full", "small", "paper"}
+            The published grid, a small part of it, or (``"paper"``) nothing beside the paper's
+            setting; the small part where that is not known.
         budget : float
             Seconds that a fold may take, by the guess of :attr:`seconds`: the paper's setting
             comes first, then the grid; where LIBSVM is too slow, LIBLINEAR takes its place.
         """
-        grid = list(self.quick_grid if quick else self.grid)
         known = self.known(data.name)
+        searched = list(self.grid if grid == "full" else self.quick_grid)
         if known is not None:
-            grid = [known, *(s for s in grid if canonical(s) != canonical(known))]
+            others = () if grid == "paper" else searched
+            searched = [known, *(s for s in others if canonical(s) != canonical(known))]
         for solver in ("libsvm", "liblinear"):
-            tried = [s | {"solver": solver} if "solver" in s else s for s in map(dict, grid)]
+            tried = [s | {"solver": solver} if "solver" in s else s for s in map(dict, searched)]
             spent = itertools.accumulate(self.seconds(data, setting) for setting in tried)
             kept = [s for s, total in zip(tried, spent, strict=True) if total <= budget]
             if kept:

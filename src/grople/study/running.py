@@ -21,6 +21,8 @@ STUDY_DATASETS = (
 #: Of a quick run: small ones of three kinds.
 QUICK_DATASETS = ("genbase-authors", "medical", "CAL500")
 EMBEDDED = "debtags-mini"
+#: How much of the grids is searched.
+GRIDS = ("full", "small", "paper")
 
 
 def present(wanted: Sequence[str] = (), *, quick: bool = False) -> tuple[list[str], list[str]]:
@@ -62,6 +64,8 @@ def make_plan(
     quick: bool = False,
     budget: float = 600.0,
     seed: int = 0,
+    grid: str = "full",
+    folds: int | None = None,
 ) -> list[Batch]:
     """Return the units of experiments, each once.
 
@@ -69,24 +73,33 @@ def make_plan(
     ----------
     experiments : sequence of Experiment
         What to run.
-    datasets, methods, protocols, quick, budget, seed
-        See :class:`~grople.study.experiments.Options`. A quick run takes two folds, one of the
+    datasets, methods, protocols, quick, budget, seed, grid
+        See :class:`~grople.study.experiments.Options`.
+    folds : int, optional
+        The first so many of the five folds. By default all; for a quick run two, one of the
         embedded data set, which is larger than those that a quick run has otherwise.
     """
     unknown = set(protocols) - {"published", "nested"}
     if unknown:
         raise ValueError(f"the protocols are published and nested; got {', '.join(unknown)}")
+    if grid not in GRIDS:
+        raise ValueError(f"the grids are {', '.join(GRIDS)}; got {grid!r}")
+    if folds is None:
+        folds = _quick_folds(datasets) if quick else FOLDS
+    if not 1 <= folds <= FOLDS:
+        raise ValueError(f"there are {FOLDS} folds; got {folds}")
     options = Options(
         tuple(datasets),
         tuple(methods),
         tuple(protocols),
-        tuple(range(_folds(datasets) if quick else FOLDS)),
+        tuple(range(folds)),
         quick,
         min(budget, 20.0) if quick else budget,
         seed,
+        grid,
     )
     return batches([experiment.plan(options) for experiment in experiments])
 
 
-def _folds(datasets: Sequence[str]) -> int:
+def _quick_folds(datasets: Sequence[str]) -> int:
     return 1 if list(datasets) == [EMBEDDED] else 2

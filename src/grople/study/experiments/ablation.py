@@ -36,12 +36,12 @@ MLSF_ALPHAS = (0.1, 10.0)
 
 def plan(options: Options) -> list[Batch]:
     """Return the grids of the comparison, and the same without the correlation term."""
-    weights = QUICK_POWERS if options.quick else POWERS
+    weights = QUICK_POWERS if options.small else POWERS
     found = []
     for dataset in options.datasets:
         here = data(dataset)
         for name in NAMES:
-            usual = list(METHODS[name].settings(here, quick=options.quick, budget=options.budget))
+            usual = list(METHODS[name].settings(here, grid=options.searched, budget=options.budget))
             found += plan_folds("published", dataset, name, usual, options)
             found += plan_folds("published", dataset, name, _other(name, usual, weights), options)
     return found

@@ -43,7 +43,10 @@ class Options:
     folds : tuple of int
         Folds to leave out in turn.
     quick : bool
-        Whether small grids will do.
+        Whether a few data sets and small ones will do.
+    grid : {"full", "small", "paper"}
+        How much of each grid is searched: all of it, every third or fourth value, or in the
+        comparison the paper's setting alone, where it is known.
     budget : float
         Seconds a fold that BSVM and MLSF may take.
     seed : int
@@ -57,6 +60,17 @@ class Options:
     quick: bool = False
     budget: float = 600.0
     seed: int = 0
+    grid: str = "full"
+
+    @property
+    def small(self) -> bool:
+        """Whether every third or fourth value of a grid will do."""
+        return self.quick or self.grid != "full"
+
+    @property
+    def searched(self) -> str:
+        """How much of a method's published grid is searched."""
+        return "small" if self.quick and self.grid == "full" else self.grid
 
     def has(self, *names: str) -> list[str]:
         """Return those of these data sets that are to be run on; the first of all if none is."""

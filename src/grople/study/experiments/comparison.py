@@ -55,12 +55,12 @@ def plan(options: Options) -> list[Batch]:
             method = EVERY[name]
             if "published" in options.protocols and name in METHODS:
                 settings = method.settings(
-                    data(dataset), quick=options.quick, budget=options.budget
+                    data(dataset), grid=options.searched, budget=options.budget
                 )
                 found += plan_folds("published", dataset, name, settings, options)
             cheap = method.seconds(data(dataset), {"solver": "liblinear"}) * 6 <= options.budget
             if "nested" in options.protocols and cheap:
-                grid = {"grid": "small" if options.quick else "full"}
+                grid = {"grid": "small" if options.small else "full"}
                 found += plan_folds("nested", dataset, name, [grid], options)
     return found
 

@@ -46,7 +46,7 @@ def dimensions(dataset: str, share: float) -> int:
 
 def plan(options: Options) -> list[Batch]:
     """Return the grids of the comparison, which have every d, and GroPLE at the same d."""
-    shares = QUICK_SHARES if options.quick else SHARES
+    shares = QUICK_SHARES if options.small else SHARES
     found = []
     for dataset in options.datasets:
         known = METHODS["GroPLE"].known(dataset) or OTHERWISE
@@ -55,7 +55,7 @@ def plan(options: Options) -> list[Batch]:
             shape = FIXED | {"n_components": dimensions(dataset, share)}
             found += plan_folds("published", dataset, "GroPLE", [shape | weights], options)
         for name in NAMES[1:]:
-            settings = METHODS[name].settings(data(dataset), quick=options.quick)
+            settings = METHODS[name].settings(data(dataset), grid=options.searched)
             found += plan_folds("published", dataset, name, settings, options)
     return found
 

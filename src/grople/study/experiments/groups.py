@@ -37,8 +37,8 @@ MEASURES = ("accuracy", "micro_f1")
 def plan(options: Options) -> list[Batch]:
     """Return a batch for each d, K and fold."""
     dataset = options.has(DATASET, "debtags-mini")[0]
-    sizes, groups = (QUICK_SIZES, QUICK_GROUPS) if options.quick else (SIZES, GROUPS)
-    pairs = list(SEARCHED[:1] if options.quick else SEARCHED)
+    sizes, groups = (QUICK_SIZES, QUICK_GROUPS) if options.small else (SIZES, GROUPS)
+    pairs = list(SEARCHED[:1] if options.small else SEARCHED)
     known = METHODS["GroPLE"].known(dataset)
     if known is not None:
         pairs.insert(0, {"alpha": known["alpha"], "beta": known["beta"]})

@@ -33,8 +33,8 @@ SHAPE = {"n_components": 100, "n_groups": 5}
 
 def plan(options: Options) -> list[Batch]:
     """Return a batch for each pair of weights and fold."""
-    weights = WEIGHTS[::2] if options.quick else WEIGHTS
-    searched = SEARCHED[:2] if options.quick else SEARCHED
+    weights = WEIGHTS[::2] if options.small else WEIGHTS
+    searched = SEARCHED[:2] if options.small else SEARCHED
     found = []
     for dataset in options.has(*DATASETS)[: 1 if options.quick else None]:
         for pair in product(lambda_1=weights, lambda_2=weights):
