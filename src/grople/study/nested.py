@@ -21,10 +21,11 @@ from sklearn.preprocessing import StandardScaler, normalize
 from grople.decision import Rule, ScoreCounts, fit_decision
 from grople.fingerprints import row_fingerprints
 from grople.folds import MultilabelStratifiedKFold
+from grople.metrics import Counts
 from grople.reservoir import fold_of
 from grople.study.methods import Method, find_method
 from grople.study.published import METRICS
-from grople.study.splits import Split, measures, split
+from grople.study.splits import Split, counted, measured, measures, split
 from grople.study.units import Batch, Setting, canonical
 
 __all__ = ["nested"]
@@ -53,8 +54,9 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
     """Choose everything inside the training rows, decide for each measure, predict the test rows.
 
     The result holds each measure under the decision for it and what was chosen for it; under
-    ``single`` all measures under the decision for example-F1, and under ``fit_seconds`` the time
-    of the fits.
+    ``single`` all measures under the decision for example-F1, under ``fit_seconds`` the time of
+    the fits, and under ``rows`` the counts of each test row that the measures over rows follow
+    from, for comparisons with other methods row by row.
     """
     fold = split(batch.dataset, batch.fold)
     method = find_method(batch.method)
@@ -63,6 +65,7 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
         grid = [Choice(rows, s) for rows in forms for s in method.searched(setting["grid"])]
         chosen = _chosen(method, forms, fold.B, grid, batch.seed)
         result: dict[str, Any] = {}
+        rows: dict[str, Any] = {}
         fitted: dict[str, Any] = {}
         seconds = 0.0
         for metric in METRICS:
@@ -73,13 +76,17 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
                 started = time.perf_counter()
                 fitted[name] = _make(method, choice.setting, metric, batch.seed).fit(X, fold.B)
                 seconds += time.perf_counter() - started
-            found = _measured(fitted[name].set_params(decision=metric), X_test, fold.B_test)
+            counts = _counts(fitted[name].set_params(decision=metric), X_test, fold.B_test)
+            found = measured(counts)
             result[metric] = found[metric]
+            rows["true"] = counts.row_true.tolist()
+            if metric != "macro_f1":  # which no counts of rows give
+                rows[metric] = {"given": counts.row_pred.tolist(), "hits": counts.row_tp.tolist()}
             if metric == SINGLE:
                 result["single"] = found
         chosen_json = {metric: choice.to_json() for metric, choice in chosen.items()}
         fits = {"fit_seconds": seconds / len(fitted)}
-        yield setting, result | fits | {"chosen": chosen_json}
+        yield setting, result | fits | {"chosen": chosen_json, "rows": rows}
 
 
 def _forms(X: Any) -> tuple[str, ...]:
@@ -102,9 +109,9 @@ def _make(method: Method, setting: Setting, decision: Any, seed: int) -> Any:
     return model
 
 
-def _measured(model: Any, X: Any, B: Any) -> dict[str, float]:
+def _counts(model: Any, X: Any, B: Any) -> Counts:
     every = slice(0, B.shape[0])
-    return measures(B, [(every, sp.csr_array(model.predict(X)))])
+    return counted(B, [(every, sp.csr_array(model.predict(X)))])
 
 
 def _chosen(

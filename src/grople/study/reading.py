@@ -29,6 +29,17 @@ class Average:
     std: Mapping[str, float]
     folds: int
     seconds: float
+    rows: tuple[Row, ...] = ()
+
+    def by_fold(self, metric: str) -> Array:
+        """Return a measure on each fold."""
+        return np.array([row.result[metric] for row in self.rows], dtype=float)
+
+    def same_folds(self, other: Average) -> bool:
+        """Whether two averages are over the same folds of the same data."""
+        return [(r.fold, r.fingerprint) for r in self.rows] == [
+            (r.fold, r.fingerprint) for r in other.rows
+        ]
 
     @property
     def total(self) -> float:
@@ -63,7 +74,10 @@ def averages(rows: Iterable[Row], metrics: Sequence[str] = METRICS) -> list[Aver
             mean = dict(zip(metrics, values.mean(axis=0).round(12).tolist(), strict=True))
             std = dict(zip(metrics, values.std(axis=0).tolist(), strict=True))
             seconds = float(np.mean([row.seconds for row in part]))
-            found.append(Average(dataset, method, part[0].setting, mean, std, most, seconds))
+            part.sort(key=lambda row: row.fold)
+            found.append(
+                Average(dataset, method, part[0].setting, mean, std, most, seconds, tuple(part))
+            )
     return found
 
 

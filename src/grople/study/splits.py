@@ -25,7 +25,7 @@ from grople.moments import Moments
 from grople.optim import largest_eigenvalue
 from grople.study.published import METRICS
 
-__all__ = ["Data", "Split", "data", "label_count", "measures", "split"]
+__all__ = ["Data", "Split", "counted", "data", "label_count", "measured", "measures", "split"]
 
 Array = NDArray[Any]
 
@@ -180,12 +180,22 @@ def measures(B: Any, blocks: Iterable[tuple[slice, Array]]) -> dict[str, float]:
     >>> measures(B, [(slice(0, 2), np.array([[1, 0], [1, 0]]))])["accuracy"]
     0.75
     """
+    return measured(counted(B, blocks))
+
+
+def measured(counts: Counts) -> dict[str, float]:
+    """Return the paper's four measures, 0/0 being 0."""
+    return {metric: getattr(counts, metric)(0.0) for metric in METRICS}
+
+
+def counted(B: Any, blocks: Iterable[tuple[slice, Array]]) -> Counts:
+    """Count blocks of label decisions (0/1 or boolean arrays) against the truth."""
     total: Counts | None = None
     for rows, decided in blocks:
         found = _counts(sp.csr_array(B[rows]), decided)
         total = found if total is None else total + found
     assert total is not None
-    return {metric: getattr(total, metric)(0.0) for metric in METRICS}
+    return total
 
 
 def _counts(true: Any, decided: Any) -> Counts:
