@@ -22,6 +22,7 @@ import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "LEVEL",
     "Interval",
     "RowCounts",
     "bootstrap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,8 +48,20 @@ class Average:
         return sum(self.mean.values())
 
 
-def averages(rows: Iterable[Row], metrics: Sequence[str] = METRICS) -> list[Average]:
+def averages(
+    rows: Iterable[Row], metrics: Sequence[str] = METRICS, *, usual: bool = False
+) -> list[Average]:
     """Average over folds. Settings that lack a fold which others of their method have are left out.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Finished units.
+    metrics : sequence of str
+        What to average.
+    usual : bool
+        Whether to take the folds that the most settings have instead of the most folds that a
+        setting has: for experiments that share a few settings with the comparison.
 
     Examples
     --------
@@ -66,9 +79,11 @@ def averages(rows: Iterable[Row], metrics: Sequence[str] = METRICS) -> list[Aver
         place.setdefault(canonical(row.setting), []).append(row)
     found = []
     for (dataset, method), settings in groups.items():
-        most = max(len({row.fold for row in part}) for part in settings.values())
-        for part in settings.values():
-            if len({row.fold for row in part}) < most:
+        sets = Counter(frozenset(row.fold for row in part) for part in settings.values())
+        folds = max(sets, key=lambda each: (sets[each] if usual else 0, len(each)))
+        for every in settings.values():
+            part = [row for row in every if row.fold in folds]
+            if len({row.fold for row in part}) < len(folds):
                 continue
             values = np.array([[row.result[m] for m in metrics] for row in part])
             mean = dict(zip(metrics, values.mean(axis=0).round(12).tolist(), strict=True))
@@ -76,7 +91,9 @@ def averages(rows: Iterable[Row], metrics: Sequence[str] = METRICS) -> list[Aver
             seconds = float(np.mean([row.seconds for row in part]))
             part.sort(key=lambda row: row.fold)
             found.append(
-                Average(dataset, method, part[0].setting, mean, std, most, seconds, tuple(part))
+                Average(
+                    dataset, method, part[0].setting, mean, std, len(folds), seconds, tuple(part)
+                )
             )
     return found
 

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from grople.pages import Cell, Table
-from grople.study.experiments.comparison_tables import Cells, gap_cell, methods_of
+from grople.study.experiments.comparison_tables import (
+    Cells,
+    gap_cell,
+    interval_cell,
+    methods_of,
+)
 from grople.study.paired import (
     LEVEL,
     Interval,
@@ -161,8 +166,9 @@ def _difference_table(found: Sequence[Pair], metric: str, title: str) -> Table:
     for dataset in datasets:
         row: list[Any] = [dataset]
         for pair in found:
-            interval = pair.folds.get(dataset)
-            row.append(None if interval is None else _interval_cell(pair, dataset, interval))
+            interval, by_rows = pair.folds.get(dataset), pair.rows.get(dataset)
+            told = f"; by rows from {by_rows.low:+.3f} to {by_rows.high:+.3f}" if by_rows else ""
+            row.append(None if interval is None else interval_cell(interval, told))
         rows.append(row)
     return Table(
         ["data", *(f"− {pair.rival}" for pair in found)],
@@ -172,16 +178,6 @@ def _difference_table(found: Sequence[Pair], metric: str, title: str) -> Table:
         "Bold: the interval does not hold zero. Pointing at a cell shows p, and the interval by "
         "rows where rows are stored.",
     )
-
-
-def _interval_cell(pair: Pair, dataset: str, interval: Interval) -> Cell:
-    half = (interval.high - interval.low) / 2.0
-    text = f"{interval.difference:+.3f}" + (f" ± {half:.3f}" if np.isfinite(half) else "")
-    told = f"p = {interval.p_value:.3f} over folds"
-    if dataset in pair.rows:
-        by_rows = pair.rows[dataset]
-        told += f"; by rows from {by_rows.low:+.3f} to {by_rows.high:+.3f}"
-    return gap_cell(interval.difference, text, bold=bool(interval.side), title=told)
 
 
 def _p(value: float) -> Cell:

@@ -10,6 +10,7 @@ import numpy as np
 
 from grople.pages import Cell, Table
 from grople.study.methods import EVERY, METHODS
+from grople.study.paired import Interval
 from grople.study.published import METRICS, measure_name, ours, paper_dataset, published_table
 from grople.study.reading import Average, data_order
 from grople.study.statistics import rank_rows
@@ -22,6 +23,7 @@ __all__ = [
     "complete_ranks",
     "gap_cell",
     "grid_table",
+    "interval_cell",
     "measure_table",
     "methods_of",
     "rank_table",
@@ -184,6 +186,14 @@ def gap_cell(gap: float, text: str = "", *, bold: bool = False, title: str = "")
     shade = float(np.clip(gap / FULL_SHADE, -1.0, 1.0))
     shown = (text or f"{gap:+.3f}").replace("-", "−")
     return Cell(gap, shown, "bold" if bold else "", shade=shade, title=title)
+
+
+def interval_cell(interval: Interval, told: str = "") -> Cell:
+    """Return a difference with half of its interval, bold where that does not hold zero."""
+    half = (interval.high - interval.low) / 2.0
+    text = f"{interval.difference:+.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
+    title = f"p = {interval.p_value:.3f} over folds{told}"
+    return gap_cell(interval.difference, text, bold=bool(interval.side), title=title)
 
 
 def rank_table(cells: Cells, title: str) -> Table | None:

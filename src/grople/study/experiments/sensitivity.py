@@ -18,7 +18,8 @@ from grople.study.experiments.base import (
 )
 from grople.study.figures import plot_grid
 from grople.study.methods import METHODS, product
-from grople.study.reading import Array, averages, data_order, matching, table_of
+from grople.study.paired import corrected_t
+from grople.study.reading import Array, Average, averages, best, data_order, matching, table_of
 from grople.study.store import Store
 from grople.study.units import Batch
 
@@ -66,7 +67,7 @@ def show(store: Store) -> Exhibit:
         )  # fmt: skip
         tables.append((dataset, _table(dataset, names, others, values)))
         figures.append(_figure(dataset, names, others, values))
-        findings.append(_finding(dataset, first, second, values))
+        findings.append(_finding(dataset, part, first, second, values))
     searched = {name: sorted({a.setting[name] for a in found}) for name in ("alpha", "beta")}
     alphas, betas = (", ".join(f"{v:g}" for v in searched[name]) for name in searched)
     note = (
@@ -91,7 +92,9 @@ def _figure(dataset: str, names: Sequence[str], others: Sequence[str], values: A
     )
 
 
-def _finding(dataset: str, first: list[float], second: list[float], values: Array) -> Finding:
+def _finding(
+    dataset: str, part: list[Average], first: list[float], second: list[float], values: Array
+) -> Finding:
     small = values[np.asarray(first) <= 0.1]
     large = values[np.asarray(first) >= 10.0]
     spread = float(np.nanmax(small, axis=1).max() - np.nanmin(small))
@@ -102,9 +105,21 @@ def _finding(dataset: str, first: list[float], second: list[float], values: Arra
     return Finding(
         4,
         verdict,
-        f"On {dataset} λ1 ≥ 10 costs {drop:.3f} of accuracy against λ1 ≤ 0.1; with λ1 ≤ 0.1 λ2 "
-        f"moves it by at most {spread:.3f}, and λ2 > 1 costs {harm:.3f} on average.",
+        f"On {dataset} λ1 ≥ 10 costs {drop:.3f} of accuracy against λ1 ≤ 0.1 on average; with "
+        f"λ1 ≤ 0.1 λ2 moves it by at most {spread:.3f}, and λ2 > 1 costs {harm:.3f} on average. "
+        f"The best pair with λ1 ≥ 10 is {_between(part, 'lambda_1', 10.0, 0.1)} from the best with "
+        f"λ1 ≤ 0.1, the best with λ2 ≥ 10 {_between(part, 'lambda_2', 10.0, 1.0)} from the best "
+        "with λ2 ≤ 1; in brackets the 95 % intervals over folds.",
     )
+
+
+def _between(part: list[Average], name: str, large: float, small: float) -> str:
+    """Compare the best with a large weight with the best with a small one, over folds."""
+    high = best([average for average in part if average.setting[name] >= large], "accuracy")
+    low = best([average for average in part if average.setting[name] <= small], "accuracy")
+    if high is None or low is None:
+        return "not known"
+    return str(corrected_t(high.by_fold("accuracy"), low.by_fold("accuracy")))
 
 
 EXPERIMENT = Experiment(
