@@ -233,10 +233,8 @@ def _finding(cells: Cells, title: str, found: Sequence[Pair]) -> Finding:
         mean = dict(zip(methods, ranks.mean(axis=0), strict=True))
         leader = min(mean, key=lambda m: mean[m])
         first += leader == "GroPLE"
-        told = "first" if leader == "GroPLE" else f"behind {leader} {mean[leader]:.2f}"
-        here = [pair for pair in found if pair.rival in methods]
-        sure = ahead_and_behind(here, metric)
-        parts.append(f"{measure_name(metric)} {mean['GroPLE']:.2f} ({told}; {sure})")
+        told = "first" if leader == "GroPLE" else f"first is {leader}, {mean[leader]:.2f}"
+        parts.append(f"{mean['GroPLE']:.2f} by {measure_name(metric)} ({told})")
     if not parts:
         return Finding(1, "open", f"{title.capitalize()}: too few to rank.")
     verdict = judged(first, len(METRICS), n)
@@ -244,9 +242,9 @@ def _finding(cells: Cells, title: str, found: Sequence[Pair]) -> Finding:
     return Finding(
         1,
         verdict,
-        f"{title.capitalize()}, over {n} data sets, GroPLE's average ranks are "
-        f"{'; '.join(parts)}. Behind the semicolon: beyond chance by Wilcoxon's test over data "
-        f"sets (p < .05 after Holm's correction). The paper prints {printed} over eleven.",
+        f"{title.capitalize()}, over {n} data sets, GroPLE's average rank is "
+        f"{', '.join(parts)}; the paper prints {printed} over eleven. "
+        + ahead_and_behind([pair for pair in found if pair.rival in methods]),
     )
 
 

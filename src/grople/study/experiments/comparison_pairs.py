@@ -184,12 +184,33 @@ def _p(value: float) -> Cell:
     return Cell(value, "< 0.001" if value < 0.001 else f"{value:.3f}")
 
 
-def ahead_and_behind(found: Sequence[Pair], metric: str) -> str:
-    """Say of whom GroPLE is ahead and behind beyond chance, by one measure among these pairs."""
-    part = [pair for pair in found if pair.metric == metric]
+#: The test behind what :func:`ahead_and_behind` says.
+TEST = "Wilcoxon's test over data sets, p < .05 after Holm's correction"
+
+
+def ahead_and_behind(found: Sequence[Pair]) -> str:
+    """Say of whom GroPLE is ahead and behind beyond chance, measures that agree together."""
+    said: dict[str, list[str]] = {}
+    for metric in METRICS:
+        part = [pair for pair in found if pair.metric == metric]
+        if part:
+            said.setdefault(_position(part), []).append(measure_name(metric))
+    if len(said) == 1:
+        return f"Beyond chance ({TEST}) GroPLE is {next(iter(said))} by every measure."
+    told = "; ".join(f"by {_and(measures)} {text}" for text, measures in said.items())
+    return f"Beyond chance ({TEST}) GroPLE is, {told}." if told else ""
+
+
+def _position(part: Sequence[Pair]) -> str:
     adjusted = holm([pair.p_value for pair in part])
     sure = [pair for pair, p in zip(part, adjusted, strict=True) if p < LEVEL]
     ahead = [pair.rival for pair in sure if pair.mean > 0]
     behind = [pair.rival for pair in sure if pair.mean < 0]
-    said = f"ahead of {', '.join(ahead)}" if ahead else "ahead of none"
-    return said + (f", behind {', '.join(behind)}" if behind else "")
+    if not sure:
+        return "neither ahead of nor behind any"
+    said = [f"ahead of {_and(ahead)}"] if ahead else []
+    return " and ".join(said + ([f"behind {_and(behind)}"] if behind else []))
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

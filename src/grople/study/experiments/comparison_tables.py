@@ -211,10 +211,10 @@ def rank_table(cells: Cells, title: str) -> Table | None:
             for rank, low in zip(average[:, i].tolist(), average.min(axis=1), strict=True)
         ]
         mean = float(average[:, i].mean())
-        kind = "" if methods[i] in METHODS else "plain"
+        kind = "the paper's" if methods[i] in METHODS else "plain"
         rows.append([methods[i], kind, *marks, Cell(mean, f"{mean:.2f}"), _seconds(seconds)])
     return Table(
-        ["method", "", *map(measure_name, METRICS), "mean", "seconds a fit"],
+        ["method", "kind", *map(measure_name, METRICS), "mean", "seconds a fit"],
         rows,
         caption=f"Average ranks, {title}",
         note=f"Over {len(datasets)} data sets; 1 is the best. Seconds: of fitting one model, the "

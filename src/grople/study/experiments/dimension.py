@@ -17,7 +17,7 @@ from grople.study.experiments.base import (
     judged,
     plan_folds,
 )
-from grople.study.experiments.comparison_pairs import pairs
+from grople.study.experiments.comparison_pairs import TEST, pairs
 from grople.study.figures import plot_lines
 from grople.study.methods import FIXED, METHODS, QUICK_SHARES, SHARES
 from grople.study.paired import LEVEL
@@ -114,8 +114,7 @@ def _beyond_chance(curves: Curves, shares: list[float]) -> str:
             behind += pair.adjusted < LEVEL and pair.mean < 0
     return (
         f"Of {total} comparisons with one method at one dimension by one measure it is ahead in "
-        f"{ahead} and behind in {behind} beyond chance (Wilcoxon's test over data sets, p < .05 "
-        "after Holm's correction over the methods)."
+        f"{ahead} and behind in {behind} beyond chance ({TEST})."
     )
 
 
