@@ -118,7 +118,7 @@ def _pairs(store: Store, name: str) -> dict[str, tuple[Average, Average]]:
         for row in store.rows(task="published", method=name)
         if _of_comparison(row) or _fixed(name, row.setting)
     ]
-    found = averages(rows)
+    found = averages(rows, usual=True)
     pairs = {}
     for dataset in data_order(average.dataset for average in found):
         part = [average for average in found if average.dataset == dataset]

@@ -217,9 +217,10 @@ def rank_table(cells: Cells, title: str) -> Table | None:
         ["method", "kind", *map(measure_name, METRICS), "mean", "seconds a fit"],
         rows,
         caption=f"Average ranks, {title}",
-        note=f"Over {len(datasets)} data sets; 1 is the best. Seconds: of fitting one model, the "
-        "median over these data sets of means over folds; they are of the machine that ran it. "
-        "Plain: what one would pick instead, no method of the paper.",
+        note=f"Over {len(datasets)} data sets; 1 is the best. Seconds: the processor's for fitting "
+        "one model, the median over these data sets of means over folds (as published: of the unit "
+        "by the clock, with what it does first for others). Plain: what one would pick instead, no "
+        "method of the paper.",
     )
 
 
@@ -237,7 +238,7 @@ def seconds_table(cells: Cells, title: str) -> Table:
            for m in methods]
         for dataset in data_order(dataset for dataset, _ in cells)
     ]  # fmt: skip
-    note = "Mean over the folds, of the machine that ran it and of what else ran there."
+    note = "Processor seconds, the mean over the folds, on the machine that ran it."
     return Table(["data", *methods], rows, caption=f"Seconds of a fit, {title}", note=note)
 
 

@@ -107,7 +107,7 @@ def _figure(letter: str, sizes: list[float], series: dict[str, Any]) -> Figure:
     return Figure(
         f"cost_{letter}",
         lambda: plot_lines(sizes, series, (letter, "seconds"), f"{letter} grows", logarithmic=True),
-        f"Seconds of each stage as {letter} grows.",
+        f"Processor seconds of each stage as {letter} grows.",
         told,
     )
 
