@@ -54,9 +54,9 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
     """Choose everything inside the training rows, decide for each measure, predict the test rows.
 
     The result holds each measure under the decision for it and what was chosen for it; under
-    ``single`` all measures under the decision for example-F1, under ``fit_seconds`` the
-    processor time of a fit, and under ``rows`` the counts of each test row that the measures over rows follow
-    from, for comparisons with other methods row by row.
+    ``single`` all measures under the decision for example-F1, under ``fit_seconds`` the processor
+    time of a fit, and under ``rows`` the counts of each test row that the measures over rows
+    follow from, for comparisons with other methods row by row.
     """
     fold = split(batch.dataset, batch.fold)
     method = find_method(batch.method)
