@@ -22,7 +22,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from grople.clusters import is_lazy, map_rows
-from grople.decision import Decision, Evidence, check_rule, fit_decision, needs_counts
+from grople.decision import Decision, Evidence, ScoredBlock, check_rule, fit_decision, needs_counts
 from grople.fingerprints import row_fingerprints
 from grople.parameters import Anything, Parameter, check_parameters
 from grople.reservoir import fold_of
@@ -39,8 +39,6 @@ __all__ = [
 
 Array = NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
-#: A block of scores with the true labels and weights of its rows.
-ScoredBlock = tuple[Array, Any, Array | None]
 
 #: Folds of the out-of-fold scores that decisions are fitted on.
 DECISION_FOLDS = 5
@@ -156,7 +154,7 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self._targets.kind != "multilabel":
             return self._targets.decode_scores(scores(X))
         decision = self._decision()
-        parts = [decision.labels(block) for _, block in scores.in_blocks(X)]
+        parts = [decision.labels(block, X[rows]) for rows, block in scores.in_blocks(X)]
         return self._targets.decode(sp.vstack(parts, format="csr"), index)
 
     @row_by_row
@@ -176,7 +174,7 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         model = self._model()
         scores = model.scores(X)
         if self._targets.kind == "multilabel":
-            return self._decision().probabilities(scores)
+            return self._decision().probabilities(scores, X)
         if len(self._targets.classes) == 1:
             return np.ones((scores.shape[0], 1))
         steepness = self._class_steepness()

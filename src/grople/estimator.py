@@ -13,13 +13,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
+from grople.affinity import Affinity, fit_affinity
 from grople.base import row_by_row
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
 from grople.groups import Groups, fit_groups, given_partition, group_stability
 from grople.linear import LinearScores
 from grople.mapping import CORRELATIONS, Mapping, MappingProblem
 from grople.moments import Moments
-from grople.parameters import Anything, Choice, Number, Parameter, Whole
+from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
 from grople.ridge import choose_ridge
 from grople.streaming import MomentClassifier, active_labels, learn_active_labels
@@ -82,6 +83,10 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         Whether the mapping has an intercept, which carries no penalty.
     scale : bool, default=False
         Whether features are divided by their standard deviation (from moments, training rows only).
+    affinity : bool, default=True
+        Whether the decision gets a second opinion on the likeliest labels of a row: which features
+        occur with which labels (:mod:`grople.affinity`). Without effect where features are no
+        amounts (some negative), and on decisions that do not look at rows twice.
     decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels: above zero, above a number, so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, or by another
@@ -148,6 +153,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         "init": Choice(("spectral", "published")),
         "feature_weight": Number(high=1.0),
         "group_components": Whole(0),
+        "affinity": Flag(),
         "tol": Number(),
         "max_iter": Whole(1),
     }
@@ -169,6 +175,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         group_components: int = 0,
         fit_intercept: bool = True,
         scale: bool = False,
+        affinity: bool = True,
         decision: str | float = "example_f1",
         reservoir_size: int = 20_000,
         row_check: bool = False,
@@ -191,6 +198,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         self.group_components = group_components
         self.fit_intercept = fit_intercept
         self.scale = scale
+        self.affinity = affinity
         self.decision = decision
         self.reservoir_size = reservoir_size
         self.row_check = row_check
@@ -338,6 +346,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
 
     def _evidence_groups(self) -> Array | None:
         return self.label_groups_
+
+    def _affinity(self, moments: Moments) -> Affinity | None:
+        return fit_affinity(moments) if self.affinity else None
 
     def _chosen(self, name: str) -> Any:
         """Return the value of a hyper-parameter (a search overrides this)."""

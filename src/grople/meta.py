@@ -24,8 +24,8 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags, index
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from grople.base import LabelClassifier, Lazy, ScoredBlock, _weighted, unchanged_on_error
-from grople.decision import Evidence, needs_counts
+from grople.base import LabelClassifier, Lazy, _weighted, unchanged_on_error
+from grople.decision import Evidence, ScoredBlock, needs_counts
 from grople.folds import MultilabelStratifiedKFold
 from grople.parameters import Anything, Choice, Parameter
 from grople.per_label import binary_models, counted, narrow_indices, varying_labels

@@ -63,7 +63,7 @@ class GroPLECV(GroPLE):
     search_tol : float, default=1e-3
         Tolerance of the mapping while searching (``tol`` for the final fit).
     grouping, correlation, init, feature_weight, group_components, fit_intercept, scale, \
-decision, reservoir_size, row_check, form, tol, max_iter, random_state
+affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         As in :class:`GroPLE`. A ``decision`` that maximises a measure is fitted on one half of
         each held-out fold and scored on the other, both ways.
 
@@ -112,6 +112,7 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
         group_components: int = 0,
         fit_intercept: bool = True,
         scale: bool = False,
+        affinity: bool = True,
         decision: str | float = "example_f1",
         reservoir_size: int = 20_000,
         row_check: bool = False,
@@ -124,8 +125,8 @@ decision, reservoir_size, row_check, form, tol, max_iter, random_state
             n_components, n_groups, lambda_1, lambda_2, alpha, beta, gamma,
             grouping=grouping, correlation=correlation, init=init, feature_weight=feature_weight,
             group_components=group_components, fit_intercept=fit_intercept, scale=scale,
-            decision=decision, reservoir_size=reservoir_size, row_check=row_check, form=form,
-            tol=tol, max_iter=max_iter, random_state=random_state,
+            affinity=affinity, decision=decision, reservoir_size=reservoir_size,
+            row_check=row_check, form=form, tol=tol, max_iter=max_iter, random_state=random_state,
         )  # fmt: skip
         self.scoring = scoring
         self.cv = cv

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, ScoredBlock, unchanged_on_error
+from grople.affinity import Affinity
+from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, unchanged_on_error
 from grople.clusters import declared, is_lazy, partitions, reduce_partitions
-from grople.decision import Evidence, ScoreCounts, needs_counts
+from grople.decision import Evidence, ScoreCounts, ScoredBlock, needs_counts
 from grople.gathering import Gathered, joined, taken_in, telling
 from grople.linear import LinearScores, ScoreMoments
 from grople.moments import Moments
@@ -318,11 +319,16 @@ class MomentClassifier(LabelClassifier):
                 self.moments_.n_labels,
                 rows.B.sum() / len(rows),
                 self._evidence_groups(),
+                self._affinity(self.moments_),
             )
             if found is not None:
                 return found
         spread = ScoreMoments.of(self._model().scores, self.moments_)
         return Evidence(ScoreCounts.from_moments(spread, float(self.moments_.n)))
+
+    def _affinity(self, moments: Moments) -> Affinity | None:
+        """Return a second opinion on the labels of rows, where the method has one."""
+        return None
 
     def _evidence_groups(self) -> Array | None:
         """Return the group of each label, where the model has any."""
@@ -346,8 +352,10 @@ class MomentClassifier(LabelClassifier):
                 continue
             step = context.subcontext("fold") if context is not None else None
             scores = self._learn(rest, reference=model, context=None).scores
+            affinity = self._affinity(rest)
             for block, values in scores.in_blocks(X):
-                yield values, B[block], None if weights is None else weights[block]
+                weight = None if weights is None else weights[block]
+                yield values, B[block], weight, None if affinity is None else affinity(X[block])
             if step is not None:
                 step.call_on_fit_task_end(estimator=self)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from grople.decision.context import ContextDecoder
 from grople.decision.counts import LABEL_BINS, SHARED_BINS, ScoreCounts
-from grople.decision.evidence import Candidates, Evidence
+from grople.decision.evidence import Candidates, Evidence, ScoredBlock
 from grople.decision.fitting import fit_decision
 from grople.decision.model import Decision
 from grople.decision.rules import (
@@ -34,6 +34,7 @@ __all__ = [
     "Evidence",
     "Rule",
     "ScoreCounts",
+    "ScoredBlock",
     "best_prefix",
     "check_rule",
     "fit_decision",

@@ -2,7 +2,8 @@
 
 A calibrated score treats every (row, label) pair alike. A small network sees the pair in its
 context: how the score stands among the row's other candidates, how many labels the row is likely
-to have, what is known of the label's scores, and how well the label goes with the other candidates.
+to have, what is known of the label's scores, how well the label goes with the other candidates and,
+where there is one, a second opinion (:mod:`grople.affinity`).
 It is learnt from out-of-fold pairs only, three times on two thirds of the rows: each row gets a
 probability from the network that has not seen it, on which the decoder is judged and thresholds
 are set; new rows get the mean of the three.
@@ -22,6 +23,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
+from grople.affinity import Affinity
 from grople.decision.calibration import entropy_loss, log_odds
 from grople.decision.counts import LABEL_BINS, bin_centres
 from grople.decision.evidence import Evidence
@@ -40,7 +42,7 @@ DENSE_LABELS = 4096
 #: Folds of rows, hidden units of both layers, size of a batch.
 FOLDS, HIDDEN, BATCH = 3, 32, 512
 #: Passes over the pairs: as many as bring the work to this many pairs, within limits.
-WORK, FEWEST_PASSES, MOST_PASSES = 500_000, 3, 30
+WORK, FEWEST_PASSES, MOST_PASSES = 1_200_000, 5, 30
 #: Values of P(j|k) held at a time.
 BLOCK_PAIRS = 1 << 22
 #: By how much, relatively, the log loss must fall for the decoder to be chosen.
@@ -63,6 +65,8 @@ class ContextDecoder:
         The group of each label; labels without one have none in common.
     nets : tuple of tuples of ndarray
         Weights and biases of each network, layer by layer.
+    affinity : Affinity, optional
+        A second opinion on the candidates, which the networks see too.
     """
 
     frequency: Array
@@ -72,23 +76,28 @@ class ContextDecoder:
     together: Any
     groups: Array
     nets: tuple[Net, ...]
+    affinity: Affinity | None = None
 
-    def __call__(self, labels: Array, scores: Array, chances: Array) -> Array:
+    def __call__(
+        self, labels: Array, scores: Array, chances: Array, affinities: Array | None = None
+    ) -> Array:
         """Return the probabilities of candidates.
 
         Parameters
         ----------
         labels, scores, chances : ndarray of shape (n_rows, T)
             The candidates in descending order of score, their scores and calibrated probabilities.
+        affinities : ndarray of shape (n_rows, T), optional
+            Their affinities, where :attr:`affinity` is given.
         """
         found = chances.copy()
-        for rows, pairs, inputs in self._pairs(labels, scores, chances):
+        for rows, pairs, inputs in self._pairs(labels, scores, chances, affinities):
             odds = np.mean([_forward(net, inputs) for net in self.nets], axis=0)
             found[rows][pairs] = expit(odds.astype(np.float64))
         return found
 
     def _pairs(
-        self, labels: Array, scores: Array, chances: Array
+        self, labels: Array, scores: Array, chances: Array, affinities: Array | None
     ) -> Iterator[tuple[slice, Array, Array]]:
         """Yield blocks of rows, which of their candidates are looked at, and those in context."""
         most = labels.shape[1]
@@ -96,10 +105,13 @@ class ContextDecoder:
         for first in range(0, len(labels), step):
             rows = slice(first, first + step)
             pairs = chances[rows] > LEAST_CHANCE
-            inputs = self.inputs(labels[rows], scores[rows], chances[rows])
+            second = None if affinities is None else affinities[rows]
+            inputs = self.inputs(labels[rows], scores[rows], chances[rows], second)
             yield rows, pairs, inputs[pairs]
 
-    def inputs(self, labels: Array, scores: Array, chances: Array) -> Array:
+    def inputs(
+        self, labels: Array, scores: Array, chances: Array, affinities: Array | None = None
+    ) -> Array:
         """Return what the networks see of each candidate, shape (n_rows, T, features)."""
         most = labels.shape[1]
         total = chances.sum(axis=1, keepdims=True)
@@ -117,7 +129,7 @@ class ContextDecoder:
         best, second = scores[:, :1], scores[:, min(1, most - 1) : min(1, most - 1) + 1]
         above = np.diff(scores, axis=1, prepend=best)
         below = -np.diff(scores, axis=1, append=scores[:, -1:])
-        columns = (
+        columns: tuple[Array, ...] = (
             scores,
             log_odds(chances),
             np.log1p(np.arange(most))[None],
@@ -138,6 +150,8 @@ class ContextDecoder:
             np.einsum("ik,ikj->ij", chance, lift),
             np.einsum("ik,ikj->ij", chance, alike) - chance,
         )
+        if affinities is not None:
+            columns += (affinities, affinities.max(axis=1, keepdims=True) - affinities)
         seen = np.empty((*labels.shape, len(columns)), dtype=np.float32)
         for i, column in enumerate(columns):
             seen[..., i] = column
@@ -174,7 +188,7 @@ def fit_context(
         return None
     decoder = _described(evidence)
     truth = rows.truth.astype(np.float64)
-    parts = list(decoder._pairs(rows.labels, rows.scores, chances))
+    parts = list(decoder._pairs(rows.labels, rows.scores, chances, rows.affinities))
     looked_at = np.concatenate([pairs for _, pairs, _ in parts])
     inputs = np.concatenate([values for *_, values in parts])
     row = np.nonzero(looked_at)[0]
@@ -225,6 +239,7 @@ def _described(evidence: Evidence) -> ContextDecoder:
         together.toarray() if n_labels <= DENSE_LABELS else together,
         groups,
         (),
+        None if evidence.candidates is None else evidence.affinity,
     )
 
 

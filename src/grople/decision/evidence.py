@@ -10,11 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.affinity import Affinity
 from grople.decision.counts import ScoreCounts
 
-__all__ = ["Candidates", "Evidence", "n_candidates", "top_labels"]
+__all__ = ["Candidates", "Evidence", "ScoredBlock", "n_candidates", "top_labels"]
 
 Array = NDArray[Any]
+#: A block of scores with the true labels and weights of its rows, and, where there is one, a
+#: second opinion: their affinities.
+ScoredBlock = tuple[Array, Any, Array | None] | tuple[Array, Any, Array | None, Array | None]
 
 #: Candidates of a row: at least, at most, and for each label that a row has on average.
 LEAST_CANDIDATES, MOST_CANDIDATES, PER_LABEL = 30, 60, 3
@@ -58,6 +62,8 @@ class Candidates:
         True labels that are not among the candidates.
     weights : ndarray of shape (n_rows,), optional
         Weights of the rows.
+    affinities : ndarray of shape (n_rows, T), optional
+        A second opinion on the candidates (:mod:`grople.affinity`).
     """
 
     labels: Array
@@ -65,9 +71,17 @@ class Candidates:
     truth: Array
     missed: Array
     weights: Array | None
+    affinities: Array | None = None
 
     @classmethod
-    def of(cls, scores: Array, marks: Any, weights: Array | None, most: int) -> Candidates:
+    def of(
+        cls,
+        scores: Array,
+        marks: Any,
+        weights: Array | None,
+        most: int,
+        affinities: Array | None = None,
+    ) -> Candidates:
         """Take the candidates of one block."""
         labels, top = top_labels(scores, most)
         marks = sp.csr_array(marks)
@@ -75,7 +89,9 @@ class Candidates:
         truth[marks.nonzero()] = True
         found = np.take_along_axis(truth, labels, axis=1)
         missed = truth.sum(axis=1) - found.sum(axis=1)
-        return cls(labels.astype(np.int32), top, found, missed, weights)
+        if affinities is not None:
+            affinities = np.take_along_axis(affinities, labels, axis=1)
+        return cls(labels.astype(np.int32), top, found, missed, weights, affinities)
 
     @classmethod
     def joined(cls, parts: list[Candidates]) -> Candidates:
@@ -89,18 +105,19 @@ class Candidates:
             weights = np.concatenate(
                 [np.ones(len(p.scores)) if p.weights is None else p.weights for p in parts]
             )
-        whole = cls(labels, scores, truth, missed, weights)
+        affinities = None
+        if all(part.affinities is not None for part in parts):
+            affinities = np.concatenate([part.affinities for part in parts])
+        whole = cls(labels, scores, truth, missed, weights, affinities)
         return whole.take(np.argsort(whole.scores[:, 0], kind="stable"))
 
     def take(self, rows: Array) -> Candidates:
         """Return some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
+        optional = (
+            None if part is None else part[rows] for part in (self.weights, self.affinities)
+        )
         return Candidates(
-            self.labels[rows],
-            self.scores[rows],
-            self.truth[rows],
-            self.missed[rows],
-            weights,
+            self.labels[rows], self.scores[rows], self.truth[rows], self.missed[rows], *optional
         )
 
     def __len__(self) -> int:
@@ -121,33 +138,40 @@ class Evidence:
         How often labels occur together (BᵀB) on these rows.
     groups : ndarray of shape (L,), optional
         The group of each label (−1: none).
+    affinity : Affinity, optional
+        The second opinion of a model of all rows, to be asked about new ones.
     """
 
     counts: ScoreCounts
     candidates: Candidates | None = None
     pairs: Any = None
     groups: Array | None = None
+    affinity: Affinity | None = None
     #: What fits of several rules share.
     calibrated: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_blocks(
         cls,
-        blocks: Iterable[tuple[Array, Any, Array | None]],
+        blocks: Iterable[ScoredBlock],
         n_labels: int,
         cardinality: float,
         groups: Array | None = None,
+        affinity: Affinity | None = None,
     ) -> Evidence | None:
-        """Sum up blocks of (scores, label matrix, weights); None where there are none."""
+        """Sum up blocks of (scores, label matrix, weights); None where there are none.
+
+        With an ``affinity``, blocks end with the out-of-fold affinities.
+        """
         counts = ScoreCounts.empty(n_labels)
         most = n_candidates(n_labels, cardinality)
         parts: list[Candidates] = []
         pairs = sp.csr_array((n_labels, n_labels))
-        for scores, marks, weights in blocks:
+        for scores, marks, weights, *affinities in blocks:
             counts.add(scores, marks, weights)
-            parts.append(Candidates.of(scores, marks, weights, most))
+            parts.append(Candidates.of(scores, marks, weights, most, *affinities))
             B = sp.csr_array(marks).astype(np.float64)
             pairs = pairs + B.T @ (B if weights is None else B.multiply(weights[:, None]).tocsr())
         if not parts or not counts.shared[0].any():
             return None
-        return cls(counts, Candidates.joined(parts), sp.csr_array(pairs), groups)
+        return cls(counts, Candidates.joined(parts), sp.csr_array(pairs), groups, affinity)

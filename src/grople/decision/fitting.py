@@ -199,7 +199,7 @@ def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCoun
     if not decision.by_score:
         chances = _candidate_chances(decision, rows)
         if decision.decoder is not None:
-            chances = decision.decoder(rows.labels, rows.scores, chances)
+            chances = decision.decoder(rows.labels, rows.scores, chances, rows.affinities)
         values = log_odds(chances)
     have = rows.truth.sum(axis=1) + rows.missed
     best, chosen = -1.0, np.inf

@@ -61,23 +61,44 @@ class Decision:
         """Whether probabilities follow the scores alone, so that thresholds are scores."""
         return self.decoder is None and self.bend_slope is None
 
-    def probabilities(self, scores: Array) -> Array:
-        """Return the probability of each label."""
+    @property
+    def asks_rows(self) -> bool:
+        """Whether the features of a row count beside its scores."""
+        return self.decoder is not None and self.decoder.affinity is not None
+
+    def probabilities(self, scores: Array, X: Any = None) -> Array:
+        """Return the probability of each label.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, L)
+            The scores of a block of rows.
+        X : array or sparse array of shape (n_rows, D), optional
+            The rows themselves, where :attr:`asks_rows`.
+        """
         found = self._calibrated(scores)
         if self.decoder is not None and scores.size:
-            labels, corrected, _ = self._decoded(scores, found)
+            labels, corrected, _ = self._decoded(scores, found, X)
             np.put_along_axis(found, labels, corrected, axis=1)
         return found
 
-    def labels(self, scores: Array) -> Any:
-        """Return the labels of a block of rows as a CSR array of ones."""
+    def labels(self, scores: Array, X: Any = None) -> Any:
+        """Return the labels of a block of rows as a CSR array of ones.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, L)
+            The scores of a block of rows.
+        X : array or sparse array of shape (n_rows, D), optional
+            The rows themselves, where :attr:`asks_rows`.
+        """
         if self.rule in ("accuracy", "example_f1") and np.all(np.isfinite(self.thresholds)):
-            return self._best_sets(scores)
+            return self._best_sets(scores, X)
         if self.rule == "top_k" and np.all(np.isfinite(self.thresholds)):
-            return self._top(scores)
+            return self._top(scores, X)
         values = scores
         if not self.by_score and not self._is_given:
-            values = log_odds(self.probabilities(scores))
+            values = log_odds(self.probabilities(scores, X))
         return sp.csr_array((values > self.thresholds).astype(np.int64))
 
     @property
@@ -91,18 +112,27 @@ class Decision:
             return found
         return np.asarray(expit(self.bend_intercept + self.bend_slope * log_odds(found)))
 
-    def _decoded(self, scores: Array, calibrated: Array) -> tuple[Array, Array, Array]:
+    def _decoded(self, scores: Array, calibrated: Array, X: Any) -> tuple[Array, Array, Array]:
         """Return the candidates, their corrected probabilities, and what to expect beside them."""
         assert self.decoder is not None
         labels, top = top_labels(scores, self.n_candidates)
         chances = np.take_along_axis(calibrated, labels, axis=1)
         rest = np.maximum(calibrated.sum(axis=1) - chances.sum(axis=1), 0.0)
-        return labels, self.decoder(labels, top, chances), rest
+        return labels, self.decoder(labels, top, chances, self._affinities(X, labels)), rest
 
-    def _ranked(self, scores: Array) -> tuple[Array, Array, Array]:
+    def _affinities(self, X: Any, labels: Array) -> Array | None:
+        if not self.asks_rows:
+            return None
+        if X is None:
+            raise ValueError("this decision looks at the rows too: pass X beside the scores")
+        assert self.decoder is not None
+        assert self.decoder.affinity is not None
+        return np.take_along_axis(self.decoder.affinity(X), labels, axis=1)
+
+    def _ranked(self, scores: Array, X: Any) -> tuple[Array, Array, Array]:
         """Return the likeliest labels of each row in order, their probabilities, and Σp."""
         if self.decoder is not None:
-            labels, chances, rest = self._decoded(scores, self._calibrated(scores))
+            labels, chances, rest = self._decoded(scores, self._calibrated(scores), X)
             expected = chances.sum(axis=1) + rest
         elif self.bend_slope is not None:
             found = self._calibrated(scores)
@@ -118,11 +148,11 @@ class Decision:
         labels = np.take_along_axis(labels, order, axis=1)
         return labels, np.take_along_axis(chances, order, axis=1), expected
 
-    def _best_sets(self, scores: Array) -> Any:
-        labels, chances, expected = self._ranked(scores)
+    def _best_sets(self, scores: Array, X: Any) -> Any:
+        labels, chances, expected = self._ranked(scores, X)
         return marks_of(labels, best_prefix(chances, expected, str(self.rule)), scores.shape[1])
 
-    def _top(self, scores: Array) -> Any:
-        labels, *_ = self._ranked(scores)
+    def _top(self, scores: Array, X: Any) -> Any:
+        labels, *_ = self._ranked(scores, X)
         sizes = np.full(len(scores), min(self.n_top, labels.shape[1]))
         return marks_of(labels, sizes, scores.shape[1])

@@ -39,6 +39,10 @@ class DetachedMoments(Moments):
         """Refuse."""
         raise _no_moments()
 
+    def occurrences(self) -> Never:
+        """Refuse."""
+        raise _no_moments()
+
     def gram_matrix(self) -> Array:
         """Refuse."""
         raise _no_moments()

@@ -33,6 +33,7 @@ ESTIMATORS = {
 }
 #: Frozen dataclasses of plain values, with the modules they live in.
 RECORDS = {
+    "Affinity": "grople.affinity",
     "BSVMModel": "grople.baselines.bsvm",
     "Candidates": "grople.decision",
     "ChainScores": "grople.baselines.chains",

@@ -127,6 +127,10 @@ class Moments(ABC):
         """Return the diagonal of BᵀX Z for a Z with a column a label."""
 
     @abstractmethod
+    def occurrences(self) -> Any:
+        """Return XᵀB as a CSR array of shape (D, L)."""
+
+    @abstractmethod
     def gram_matrix(self) -> Array | None:
         """Return XᵀX, or None where it is not to be formed."""
 
@@ -222,6 +226,10 @@ class ExplicitMoments(Moments):
     def cross_diagonal(self, Z: Array) -> Array:
         """Return the diagonal of BᵀX Z for a Z with a column a label."""
         return np.einsum("ij,ij->j", self.xtb, Z)
+
+    def occurrences(self) -> Any:
+        """Return XᵀB as a CSR array of shape (D, L)."""
+        return sp.csr_array(self.xtb)
 
     def gram_matrix(self) -> Array:
         """Return XᵀX."""
@@ -325,7 +333,11 @@ class ImplicitMoments(Moments):
 
     def cross_diagonal(self, Z: Array) -> Array:
         """Return the diagonal of BᵀX Z for a Z with a column a label."""
-        return np.asarray((self._both(np.float64)[1].matrix @ self.marks).multiply(Z).sum(axis=0))
+        return np.asarray(self.occurrences().multiply(Z).sum(axis=0))
+
+    def occurrences(self) -> Any:
+        """Return XᵀB as a CSR array of shape (D, L)."""
+        return sp.csr_array(self._both(np.float64)[1].matrix @ self.marks)
 
     def gram_matrix(self) -> None:
         """Return None: the matrix is not to be formed."""

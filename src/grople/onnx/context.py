@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from grople.affinity import Affinity
 from grople.decision import Decision
 from grople.decision.calibration import LEAST
 from grople.decision.context import LEAST_CHANCE
@@ -30,13 +31,14 @@ def log_odds(graph: Graph, chances: str) -> str:
     return graph.add("Sub", graph.add("Log", inside), against)
 
 
-def decoded(graph: Graph, scores: str, calibrated: str, decision: Decision) -> str:
+def decoded(graph: Graph, rows: str, scores: str, calibrated: str, decision: Decision) -> str:
     """Correct the probabilities of the candidates of each row."""
     decoder: Any = decision.decoder
     size = np.array([decision.n_candidates])
     top, labels = graph.add_several(2, "TopK", scores, size, axis=1, largest=1, sorted=1)
     chances = graph.add("GatherElements", calibrated, labels, axis=1)
-    seen = _inputs(graph, decoder, labels, top, chances, decision.n_candidates)
+    second = () if decoder.affinity is None else _affinity(graph, rows, decoder.affinity, labels)
+    seen = _inputs(graph, decoder, labels, top, chances, second, decision.n_candidates)
     odds = [_network(graph, net, seen) for net in decoder.nets]
     mean = graph.add("Mul", graph.add("Sum", *odds), np.float32(1 / len(odds)))
     corrected = graph.add("Sigmoid", graph.double(mean))
@@ -45,7 +47,26 @@ def decoded(graph: Graph, scores: str, calibrated: str, decision: Decision) -> s
     return graph.add("ScatterElements", calibrated, labels, corrected, axis=1)
 
 
-def _inputs(graph: Graph, decoder: Any, labels: str, scores: str, chances: str, size: int) -> str:
+def _affinity(graph: Graph, rows: str, affinity: Affinity, labels: str) -> tuple[str, str]:
+    """Return what the second opinion says of the candidates, and by how much less than at best."""
+    total = graph.add("ReduceSum", graph.add("Abs", rows), np.array([1]), keepdims=1)
+    total = graph.add("Where", graph.add("Equal", total, 0.0), 1.0, total)
+    found = graph.add("MatMul", rows, affinity.weights.toarray().astype(np.float64))
+    found = graph.add("Add", graph.add("Div", found, total), affinity.base)
+    found = graph.add("GatherElements", found, labels, axis=1)
+    best = graph.add("ReduceMax", found, axes=[1], keepdims=1)
+    return found, graph.add("Sub", best, found)
+
+
+def _inputs(
+    graph: Graph,
+    decoder: Any,
+    labels: str,
+    scores: str,
+    chances: str,
+    second: tuple[str, ...],
+    size: int,
+) -> str:
     """Return what the networks see of each candidate, shape (n_rows, T, features)."""
 
     def of_label(values: Any) -> str:
@@ -54,7 +75,7 @@ def _inputs(graph: Graph, decoder: Any, labels: str, scores: str, chances: str, 
     def less(left: Any, right: Any) -> str:
         return graph.add("Sub", left, right)
 
-    best, second = (_columns(graph, scores, i, i + 1) for i in (0, min(1, size - 1)))
+    best, next_best = (_columns(graph, scores, i, i + 1) for i in (0, min(1, size - 1)))
     before = graph.add("Concat", best, _columns(graph, scores, 0, size - 1), axis=1)
     last = _columns(graph, scores, size - 1, size)
     after = graph.add("Concat", _columns(graph, scores, 1, size), last, axis=1)
@@ -65,7 +86,7 @@ def _inputs(graph: Graph, decoder: Any, labels: str, scores: str, chances: str, 
         graph.constant(np.log1p(np.arange(size))[None]),
         less(best, scores),
         best,
-        second,
+        next_best,
         less(scores, before),
         less(scores, after),
         graph.add("ReduceSum", chances, np.array([1]), keepdims=1),
@@ -79,6 +100,7 @@ def _inputs(graph: Graph, decoder: Any, labels: str, scores: str, chances: str, 
     shape = graph.add("Shape", scores)
     every = [graph.single(graph.add("Expand", column, shape)) for column in columns]
     every += _support(graph, decoder, labels, graph.single(chances), size)
+    every += [graph.single(column) for column in second]
     return graph.add("Concat", *(_with_axis(graph, column, 2) for column in every), axis=2)
 
 

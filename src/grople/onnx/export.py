@@ -79,7 +79,7 @@ def export_onnx(
     shown = graph.add("Reshape", scores, np.array([-1])) if binary else scores
     graph.output("scores", shown, [None] if binary else [None, model._targets.n_columns])
     if probabilities:
-        chances, width = _probabilities(graph, scores, model)
+        chances, width = _probabilities(graph, rows, scores, model)
         graph.output("probabilities", chances, [None, width])
     _write(path, graph.model(model.n_features_in_, _metadata(model, features)))
 
@@ -115,7 +115,7 @@ def _unit_rows(graph: Graph, rows: str) -> str:
     return graph.add("Div", rows, graph.add("Where", empty, 1.0, length))
 
 
-def _probabilities(graph: Graph, scores: str, model: Any) -> tuple[str, int]:
+def _probabilities(graph: Graph, rows: str, scores: str, model: Any) -> tuple[str, int]:
     """Return the probabilities and how many there are of a row."""
     targets = model._targets
     if targets.kind == "multilabel":
@@ -124,7 +124,7 @@ def _probabilities(graph: Graph, scores: str, model: Any) -> tuple[str, int]:
         found = _curve(graph, scores, decision.curve_scores, decision.curve_probabilities)
         found = _bent(graph, found, decision)
         if can_decode(decision):
-            found = decoded(graph, scores, found, decision)
+            found = decoded(graph, rows, scores, found, decision)
         return found, targets.n_columns
     if len(targets.classes) == 1:
         return graph.filled(scores, np.array([1.0])), 1
