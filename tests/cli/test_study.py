@@ -50,6 +50,22 @@ def test_run_and_report(command, tmp_path):
     assert (tmp_path / "r" / "summary.txt").is_file()
 
 
+def test_a_scheduler_of_dask_is_found_by_its_address(command):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+        assert cluster.scheduler_address.startswith("tcp://")
+        status, out, err = command(
+            "run", "comparison", "--store", "s", *SMALL,
+            "--backend", "dask", "--scheduler", cluster.scheduler_address, "--jobs", "2",
+        )  # fmt: skip
+    assert status == 0, err
+    assert "36 units computed, 0 were there" in out
+    status, out, _ = command("run", "comparison", "--store", "s", *SMALL)
+    assert "0 units computed, 36 were there" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -88,10 +88,11 @@ def test_other_backends_send_parcels_and_this_process_writes(plan, tmp_path, who
     assert content(tmp_path) == whole
 
 
-@pytest.mark.slow
 def test_dask_spreads_a_plan(plan, tmp_path, whole):
     distributed = pytest.importorskip("distributed")
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1):
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+    ):
         run(plan, tmp_path, jobs=2, backend="dask")
     assert content(tmp_path) == whole
 
