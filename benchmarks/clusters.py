@@ -210,7 +210,7 @@ def paper(found: dict[str, float]) -> str:
         f"{ROWS:.0e} rows × {FEATURES:.0e} features × {LABELS:.0e} labels on {MACHINES} machines, "
         f"{CORES} cores and {NETWORK * 8e-9:.0f} Gbit/s each; a summary is {summary / 1e9:.1f} GB"
         f"\n\n{table(head, lines)}\n\n"
-        f"One solve in the client on one thread, by the measured exponent and by the cube of D = L: "
+        f"One solve on one thread of the client, by the measured exponent and by the cube of D: "
         f"{hours(least)} to {hours(most)}; a decision on out-of-fold scores takes five more."
     )
 
