@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,14 +14,17 @@ from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.affinity import Affinity, fit_affinity
-from grople.base import row_by_row
+from grople.base import DECISION_FOLDS, row_by_row
+from grople.decision import ScoredBlock
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
+from grople.fingerprints import row_fingerprints
 from grople.groups import Groups, fit_groups, given_partition, group_stability
-from grople.linear import LinearScores
+from grople.linear import LinearScores, row_blocks
 from grople.mapping import CORRELATIONS, Mapping, MappingProblem
 from grople.moments import Moments
 from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
+from grople.reservoir import Reservoir, fold_of
 from grople.ridge import choose_ridge
 from grople.streaming import MomentClassifier, active_labels, learn_active_labels
 
@@ -350,6 +353,27 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
     def _affinity(self, moments: Moments) -> Affinity | None:
         return fit_affinity(moments) if self.affinity else None
 
+    def _out_of_fold(
+        self, rows: Reservoir, context: CallbackContext | None
+    ) -> Iterator[ScoredBlock]:
+        model = self._model()
+        problem = self._problem(self.moments_.select_labels(model.active), model.embedding)
+        setting = self._chosen("alpha"), self._chosen("beta"), model.gamma
+        points = problem.left_out(model.mapping, *setting)
+        if points is None:
+            yield from super()._out_of_fold(rows, context)
+            return
+        X, B = self.moments_.rows, self.moments_.marks  # type: ignore[attr-defined]
+        keys = row_fingerprints(X)
+        folds = np.where(keys <= rows.keys.max(), fold_of(keys, DECISION_FOLDS), DECISION_FOLDS)
+        for fold in range(DECISION_FOLDS):
+            held, rest = np.flatnonzero(folds == fold), folds != fold
+            affinity = self._affinity(Moments.from_data(X[rest], B[rest], form="implicit"))
+            for block in row_blocks(len(held), self.moments_.n_labels):
+                at = held[block]
+                second = None if affinity is None else affinity(X[at])
+                yield model.scores.of_points(points[at]), B[at], None, second
+
     def _chosen(self, name: str) -> Any:
         """Return the value of a hyper-parameter (a search overrides this)."""
         return getattr(self, name)
@@ -393,6 +417,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             )
         return embedding
 
+    def _problem(self, moments: Moments, embedding: Embedding) -> MappingProblem:
+        return MappingProblem(moments, embedding, self.correlation, self.fit_intercept, self.scale)
+
     def _mapping(
         self,
         moments: Moments,
@@ -400,9 +427,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         reference: GroPLEModel | None,
         active: Array,
     ) -> tuple[Mapping, float]:
-        problem = MappingProblem(
-            moments, embedding, self.correlation, self.fit_intercept, self.scale
-        )
+        problem = self._problem(moments, embedding)
         gamma = self._chosen("gamma")
         if gamma == "auto":
             gamma = choose_ridge(problem) if reference is None else reference.gamma

@@ -52,12 +52,12 @@ class LinearScores:
 
     def __call__(self, X: Any) -> Array:
         """Return the scores of rows."""
-        scores = self.points(X)
-        if self.V is not None:
-            scores = scores @ self.V
-        if self.offset is not None:
-            scores += self.offset
-        return scores
+        return self.of_points(self.points(X))
+
+    def of_points(self, points: Array) -> Array:
+        """Return the scores of rows given by their points in the latent space."""
+        scores = points if self.V is None else points @ self.V
+        return scores if self.offset is None else scores + self.offset
 
     def coefficients(self) -> Array:
         """Return the D×L matrix of weights of each feature for each label."""

@@ -33,11 +33,11 @@ from grople.optim import (
     by_diagonal,
     conjugate_gradient,
     largest_eigenvalue,
-    low_rank,
     objective,
     proximal_gradient,
 )
 from grople.published import nudged_gram, published_mapping
+from grople.row_space import RowSpace
 
 __all__ = ["CORRELATIONS", "Mapping", "MappingProblem", "correlation_matrix", "fit_mapping"]
 
@@ -49,8 +49,8 @@ NEARBY = 100.0
 NARROW_TOL = 1e-3
 #: Entries of X times columns up to which implicit systems are solved to rounding.
 FULL_WORK = 20_000_000
-#: Eigenvectors in the preconditioner of larger ones.
-RANK = 200
+#: Ratio of shifts up to which rows have the same leverage in all dimensions.
+ALIKE = 2.0
 #: What ``correlation`` accepts.
 CORRELATIONS = ("laplacian", "psd", "published", None)
 
@@ -220,7 +220,7 @@ class MappingProblem:
             alpha = 0.0
         if beta == 0:
             exact = self._solve_exactly(alpha, gamma, tol, start)
-            return self._finish(exact, 0.0 if self._in_full else tol, 0, True)
+            return self._finish(exact, 0.0 if self.in_full else tol, 0, True)
         size = float(np.trace(self.point_gram))
         if (alpha, gamma) not in self._exact:
             self._exact.clear()  # a path along β asks for one of these again and again
@@ -304,7 +304,7 @@ class MappingProblem:
         return blocks_of_rows(self.gram_matrix)
 
     @property
-    def _in_full(self) -> bool:
+    def in_full(self) -> bool:
         """Whether the closed form is computed to rounding: always, but for large implicit ones."""
         rows = getattr(self.moments, "rows", None)
         return rows is None or rows.nnz * self.target.shape[1] <= FULL_WORK
@@ -316,42 +316,42 @@ class MappingProblem:
 
         In the eigenvectors of R every column is a system of its own, ``XᵀX + (αρ_j + γ) I``.
         """
-        d = self.target.shape[1]
-        turn = np.eye(d) if alpha == 0 else self.relation_spectrum.vectors
-        shifts = np.full(d, float(gamma))
-        if alpha:
-            shifts += alpha * np.maximum(self.relation_spectrum.values, 0.0)
-        if not self._in_full and shifts.min() > 0:
-            return self._solve_rows(turn, shifts, tol, start)
+        turn, shifts = self._shifts(alpha, gamma)
+        if not self.in_full and shifts.min() > 0:
+            points = self.view.points(self.embedding.W) @ turn
+            first = None if start is None else start @ turn
+            return self._row_space.solve(points, shifts, tol, first) @ turn.T
         Z = self._solve_shifted(self.target if alpha == 0 else self.target @ turn, shifts)
         return Z if alpha == 0 else Z @ turn.T
 
-    def _solve_rows(self, turn: Array, shifts: Array, tol: float, start: Array | None) -> Array:
-        """Solve in the space of rows, ``Z = X̃ᵀA`` with ``(X̃X̃ᵀ + shift_j) a_j = u_j``.
+    def _shifts(self, alpha: float, gamma: float) -> tuple[Array, Array]:
+        """Return the eigenvectors of R and what is added to XᵀX along each."""
+        d = self.target.shape[1]
+        if alpha == 0:
+            return np.eye(d), np.full(d, float(gamma))
+        turn = self.relation_spectrum.vectors
+        return turn, gamma + alpha * np.maximum(self.relation_spectrum.values, 0.0)
 
-        With the residual r of these systems the objective is above its minimum by
-        ``rᵀX̃ (X̃ᵀX̃ + shift)⁻¹ X̃ᵀr ≤ ‖r‖²``, so a residual of √tol certifies tol; a third of that
-        costs two steps more and moves no decision (measured on texts: P@1 and R@4 to four digits).
-        Single precision is enough for that, and halves the time.
+    @cached_property
+    def _row_space(self) -> RowSpace:
+        return RowSpace(self.view)
+
+    def left_out(self, mapping: Mapping, alpha: float, beta: float, gamma: float) -> Array | None:
+        """Return where each row would be placed by a map learnt without it; None if not at hand.
+
+        At hand for large systems in the space of rows, where learning again without a fold would
+        take as long as the fit.
         """
-        points = (self.view.points(self.embedding.W) @ turn).astype(np.float32)
-        first = None
-        if start is not None:
-            # At the solution shift_j·a_j is what the map leaves of u_j; near it, nearly so.
-            left = points - self.view.images((start @ turn).astype(np.float32))
-            first = left / shifts.astype(np.float32)
-        rank = min(RANK, points.shape[0] // 10)
-        nearby = low_rank(self.view.kernel, points.shape[0], rank, shifts, np.float32)
-        A = conjugate_gradient(
-            self.view.kernel,
-            points,
-            shifts,
-            start=first,
-            precondition=nearby,
-            tol=0.3 * float(np.sqrt(np.clip(tol, 1e-8, 1.0))),
-            max_iter=200,
-        )
-        return self.view.lift(A).astype(np.float64) @ turn.T
+        if self.in_full or beta or self.correlation == "published":
+            return None
+        _, shifts = self._shifts(alpha if self.correlation else 0.0, gamma)
+        weighted = self.moments.weights is not None  # type: ignore[attr-defined]
+        if weighted or not 0 < shifts.max() <= ALIKE * shifts.min():
+            return None
+        points = self.view.points(self.embedding.W)
+        shift = float(shifts.mean())
+        points = self._row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
+        return points + self._point_mean if self.fit_intercept else points
 
     def _solve_shifted(self, right: Array, shifts: Array) -> Array:
         if not self.explicit:

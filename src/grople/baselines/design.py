@@ -23,10 +23,17 @@ from numpy.typing import NDArray
 
 from grople.embedding import Embedding
 from grople.linear import LinearScores
-from grople.mapping import FULL_WORK, RANK, MappingProblem
+from grople.mapping import FULL_WORK, MappingProblem
 from grople.moments import ExplicitMoments, FeatureView, ImplicitMoments, Moments
-from grople.optim import Spectrum, by_diagonal, conjugate_gradient, low_rank
+from grople.optim import (
+    Spectrum,
+    by_diagonal,
+    conjugate_gradient,
+    leading_part,
+    low_rank,
+)
 from grople.ridge import choose_ridge
+from grople.row_space import RANK
 
 __all__ = ["Design", "target_problem", "with_constant"]
 
@@ -188,7 +195,7 @@ class Design:
         """
         if self.gram_matrix is None and self._is_large(right) and shifts.min() > 0:
             rank = min(RANK, len(right) // 10)
-            nearby = low_rank(self.view.gram, len(right), rank, shifts, np.float32)
+            nearby = low_rank(*leading_part(self.view.gram, len(right), rank, np.float32), shifts)
             first = None if start is None else start.astype(np.float32)
             Z = conjugate_gradient(
                 self.view.gram,

@@ -110,6 +110,14 @@ class FeatureView:
             points -= self.moments.labels.sums @ W / self.moments.n
         return np.asarray(points * self._roots[:, None])
 
+    def row_squares(self) -> Array:
+        """Return ‖x̃‖² of each row."""
+        viewed = self.viewed(np.float32)
+        own = np.asarray(viewed.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
+        mean, root = viewed.mean_image[:, 0].astype(np.float64), self._roots
+        square = float((self.mean * self.scale) @ (self.mean * self.scale))
+        return np.maximum(own - 2.0 * root * mean + root**2 * square, 0.0)
+
     def kernel(self, A: Array) -> Array:
         """Return X̃X̃ᵀ A, X̃ the viewed rows."""
         return self.viewed(A.dtype).kernel(A)

@@ -16,7 +16,11 @@ __all__ = [
     "Spectrum",
     "by_diagonal",
     "conjugate_gradient",
+    "inverse_diagonal",
+    "lanczos_quadrature",
     "largest_eigenvalue",
+    "leading_part",
+    "low_rank",
     "top_eigenvectors",
 ]
 
@@ -25,6 +29,8 @@ Product = Callable[[Array], Array]
 
 # Below this size a dense eigendecomposition is as fast as an iterative one, and exact.
 DENSE_SIZE = 256
+#: Accuracy of solutions whose mean over random vectors blurs more than that.
+PROBE_TOL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -166,22 +172,55 @@ def by_diagonal(diagonal: Array, shifts: Array) -> Product:
     return lambda residual: residual / divisor
 
 
-def low_rank(product: Product, size: int, rank: int, shifts: Array, dtype: Any) -> Product:
-    """Return the preconditioner that takes care of the largest eigenvalues of a matrix.
+def leading_part(product: Product, size: int, rank: int, dtype: Any) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of a matrix, ascending, and their vectors, about right.
 
-    Their eigenvectors Q are found by two products with a random block, accurately enough for a
-    preconditioner. Along Q the shifted matrix is inverted; elsewhere it is taken for a multiple
-    of the identity, which what remains of a quickly falling spectrum nearly is.
+    Two products with a random block: accurate enough for a preconditioner.
     """
     start = np.random.default_rng(0).standard_normal((size, rank)).astype(dtype)
     block = np.linalg.qr(product(start))[0]
-    image = product(block)
-    values, turn = np.linalg.eigh(block.T @ image)
-    Q = block @ turn
-    values = np.maximum(values, 0.0)[:, None]
+    values, turn = np.linalg.eigh(block.T @ product(block))
+    return np.maximum(values, 0.0), block @ turn
+
+
+def low_rank(values: Array, vectors: Array, shifts: Array) -> Product:
+    """Return the preconditioner that takes care of the largest eigenvalues of a matrix.
+
+    Along their vectors the shifted matrix is inverted; elsewhere it is taken for a multiple of the
+    identity, which what remains of a quickly falling spectrum nearly is.
+    """
     rest = values[0] + shifts
-    factor = (rest / (values + shifts) - 1.0).astype(dtype)
-    return lambda residual: residual + Q @ (factor * (Q.T @ residual))
+    factor = (rest / (values[:, None] + shifts) - 1.0).astype(vectors.dtype)
+    return lambda residual: residual + vectors @ (factor * (vectors.T @ residual))
+
+
+def inverse_diagonal(
+    product: Product, values: Array, vectors: Array, shift: float, n_probes: int
+) -> Array:
+    """Estimate the diagonal of ``(A + shift)⁻¹`` from products with A alone.
+
+    Along the leading eigenvectors it is known. What remains is estimated on random signs z, whose
+    mean of ``z ∘ (A + shift)⁻¹z`` is the diagonal; without the leading part it varies little.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.diag([3.0, 1.0, 0.0])
+    >>> values, vectors = leading_part(A.__matmul__, 3, 1, np.float64)
+    >>> inverse_diagonal(A.__matmul__, values, vectors, 1.0, 4).round(3)
+    array([0.25, 0.5 , 1.  ])
+    """
+    size, dtype = len(vectors), vectors.dtype
+    signs = np.random.default_rng(0).choice(np.array([-1, 1], dtype=dtype), (size, n_probes))
+    shifts = np.full(n_probes, shift)
+    nearby = low_rank(values, vectors, shifts)
+    solved = conjugate_gradient(
+        product, signs, shifts, precondition=nearby, tol=PROBE_TOL, max_iter=200
+    )
+    rest = float(values[0] + shift)
+    known = (1.0 + vectors**2 @ (rest / (values + shift) - 1.0)) / rest
+    guessed = np.einsum("ij,ij->i", signs, solved - nearby(signs) / dtype.type(rest)) / n_probes
+    return np.asarray(known + guessed, dtype=np.float64)
 
 
 def lanczos_quadrature(product: Product, vectors: Array, steps: int) -> tuple[Array, Array]:

@@ -1,0 +1,109 @@
+"""Large ridge regressions in the space of rows: ``Z = X̃ᵀA`` with ``(X̃X̃ᵀ + shift_j) a_j = u_j``.
+
+Where rows are sparse and features many, that space is the smaller one and its matrix needs few
+products: a preconditioner takes care of its largest eigenvalues. In it a row is also left out by
+arithmetic, without learning anything again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grople.moments import FeatureView
+from grople.optim import conjugate_gradient, inverse_diagonal, leading_part, low_rank
+
+__all__ = ["RowSpace"]
+
+Array = NDArray[Any]
+
+#: Eigenvectors in the preconditioner.
+RANK = 200
+#: Random vectors on which the leverages of rows are estimated.
+PROBES = 64
+#: The least share of a residual that a row may leave: nothing is learnt from that row alone.
+LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class RowSpace:
+    """The rows of a view and the products with them, in single precision.
+
+    That is enough for what iterations reach here, and halves the time.
+    """
+
+    view: FeatureView
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.view.moments.rows.shape[0])  # type: ignore[attr-defined]
+
+    @cached_property
+    def leading(self) -> tuple[Array, Array]:
+        """The largest eigenvalues of X̃X̃ᵀ with their vectors, about right."""
+        return leading_part(self.view.kernel, self.n_rows, min(RANK, self.n_rows // 10), np.float32)
+
+    def solve(self, points: Array, shifts: Array, tol: float, start: Array | None) -> Array:
+        """Return the map to points, a shift for each of their dimensions.
+
+        With the residual r of these systems the objective is above its minimum by
+        ``rᵀX̃ (X̃ᵀX̃ + shift)⁻¹ X̃ᵀr ≤ ‖r‖²``, so a residual of √tol certifies tol; a third of that
+        costs two steps more and moves no decision (measured on texts: P@1 and R@4 to four digits).
+
+        Parameters
+        ----------
+        points : ndarray of shape (N, d)
+            Where the rows are to be placed.
+        shifts : ndarray of shape (d,)
+            Positive weights.
+        tol : float
+            Certified accuracy relative to ‖U‖².
+        start : ndarray of shape (D, d), optional
+            A map near the solution.
+        """
+        points = points.astype(np.float32)
+        first = None
+        if start is not None:
+            # At the solution shift_j·a_j is what the map leaves of u_j; near it, nearly so.
+            left = points - self.view.images(start.astype(np.float32))
+            first = left / shifts.astype(np.float32)
+        A = conjugate_gradient(
+            self.view.kernel,
+            points,
+            shifts,
+            start=first,
+            precondition=low_rank(*self.leading, shifts),
+            tol=0.3 * float(np.sqrt(np.clip(tol, 1e-8, 1.0))),
+            max_iter=200,
+        )
+        return self.view.lift(A).astype(np.float64)
+
+    def left_out(self, points: Array, Z: Array, shift: float, centred: bool) -> Array:
+        """Return where each row would be placed by a map learnt without it.
+
+        Without row i its residual is ``rᵢ / (1 − hᵢ)``, where
+        ``1 − hᵢ = shift · [(X̃X̃ᵀ + shift)⁻¹]ᵢᵢ − 1/N`` (the last for an intercept). The diagonal is
+        estimated on random vectors: a few per cent of a residual, at no bias.
+
+        Parameters
+        ----------
+        points : ndarray of shape (N, d)
+            Where the rows were to be placed.
+        Z : ndarray of shape (D, d)
+            The map learnt from all rows.
+        shift : float
+            Its ridge weight.
+        centred : bool
+            Whether the view is centred.
+        """
+        diagonal = inverse_diagonal(self.view.kernel, *self.leading, shift, PROBES)
+        # Whatever the other rows are: no more than without this one, no less than with it alone.
+        alone = 1.0 / (self.view.row_squares() + shift)
+        stays = shift * np.clip(diagonal, alone, 1.0 / shift) - (1.0 / self.n_rows) * centred
+        residual = points - self.view.images(Z.astype(np.float32))
+        return np.asarray(points - residual / np.maximum(stays, LEAST)[:, None])
