@@ -21,6 +21,7 @@ from benchmarks import data_folder, table
 from benchmarks.reproduction import load
 from grople import GroPLE
 from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge
+from grople.baselines.settings import approximation_setting
 from grople.metrics import Counts, counts
 
 #: Minutes of work that say nothing of speed: only run when asked for.
@@ -100,8 +101,10 @@ def compared(
         for method, cls in METHODS.items():
             if short not in cls._published or (short, method) not in paper:
                 continue
-            seed = {"random_state": 0} if cls is LEML else {}
-            model = cls.published(short, **seed)
+            more: dict[str, Any] = {"random_state": 0} if cls is LEML else {}
+            if kind == "approximation":
+                more |= approximation_setting(cls.__name__, short)
+            model = cls.published(short, **more)
             ours = np.mean([measure(model, *part) for part in folds(name, folder)], axis=0)
             theirs = paper[short, method]
             gap = f"{np.abs(ours - theirs).max():.3f}"

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
 from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE
+from grople.baselines.settings import approximation_setting
 from grople.datasets import read
 
 from .protocol import MEASURES, published_splits
@@ -170,20 +171,13 @@ def test_settings_found_by_search_reproduce_their_cells(
     np.testing.assert_allclose(found, paper, atol=CLOSE)
 
 
-#: Where the approximation was published for another setting than the comparison.
-OTHER_SETTING = {
-    (CPLST, "CAL500"): {"ridge": 0.1},
-    (FaIE, "CAL500"): {"n_components": 0.2, "ridge": 0.1},
-}
-
-
 def approximations():
     """Every published setting: the d that the published cells imply."""
     quick = {"genbase", "CAL500"}
     return cases(
         *(
             (
-                cls.published(name, **OTHER_SETTING.get((cls, name), {})),
+                cls.published(name, **approximation_setting(cls.__name__, name)),
                 "genbase-authors" if name == "genbase" else name,
                 not (name in quick and cls is not FaIE),
             )

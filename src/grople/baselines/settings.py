@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["published_setting"]
+__all__ = ["approximation_setting", "published_setting"]
 
 Setting = TypeVar("Setting")
 
@@ -29,3 +29,21 @@ def published_setting(settings: Mapping[str, Setting], name: str) -> Setting:
     raise ValueError(
         f"there is no published setting for {name!r}; there is one for {', '.join(settings)}"
     )
+
+
+#: Where the published approximation of the labels had another setting than the comparison.
+_APPROXIMATION: dict[tuple[str, str], dict[str, Any]] = {
+    ("CPLST", "CAL500"): {"ridge": 0.1},
+    ("FaIE", "CAL500"): {"n_components": 0.2, "ridge": 0.1},
+}
+
+
+def approximation_setting(method: str, name: str) -> dict[str, Any]:
+    """Return the parameters in which a published approximation differs from the comparison.
+
+    Examples
+    --------
+    >>> approximation_setting("CPLST", "CAL500"), approximation_setting("PLST", "CAL500")
+    ({'ridge': 0.1}, {})
+    """
+    return _APPROXIMATION.get((method, name), {})
