@@ -116,11 +116,17 @@ def run(
 def report(
     store: Store,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write.", metavar="FILE")
+        Path,
+        typer.Option(
+            "--output", "-o", help="The page to write; FILE.md: as Markdown.", metavar="FILE"
+        ),
     ] = Path("report.html"),
     files: Annotated[
         bool, typer.Option(help="Also write tables (CSV, LaTeX) and figures (SVG, PNG) beside it.")
     ] = True,
+    command: Annotated[
+        str, typer.Option(help="How the store was made, to be repeated in the report.")
+    ] = "",
 ) -> None:
     """Write the report on a store: one page that works offline."""
     from grople.study.report import write_report
@@ -129,8 +135,9 @@ def report(
     console = make_console()
     with Results(store, create=False) as results:
         results.check()
-        folder = write_report(results, output, files=files)
-    console.print(f"wrote {output}" + (f", tables and figures in {folder}" if files else ""))
+        folder = write_report(results, output, files=files, command=command)
+    beside = files and output.suffix != ".md"
+    console.print(f"wrote {output}" + (f", tables and figures in {folder}" if beside else ""))
 
 
 def _split(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -257,6 +257,23 @@ class Table:
             ]
         )
 
+    def markdown(self) -> str:
+        """Return the table as Markdown.
+
+        Examples
+        --------
+        >>> print(Table(["method", "F1"], [["ours", Cell(0.5, emphasis="bold")]]).markdown())
+        | method | F1 |
+        |---|--:|
+        | ours | **0.500** |
+        """
+        marks = ("--:" if numeric else "---" for numeric in self._numeric())
+        lines = [_markdown_row(self.columns), f"|{'|'.join(marks)}|"]
+        for row in self.rows:
+            cells = [(cell.emphasis, cell.shown(self.digits)) for cell in map(_as_cell, row)]
+            lines.append(_markdown_row(f"**{t}**" if e == "bold" else t for e, t in cells))
+        return "\n".join(lines)
+
     def to_csv(self, path: str | Path) -> None:
         """Write the values to a CSV file, whole or not at all."""
         write_text(path, self.csv())
@@ -292,6 +309,10 @@ def _plain(value: Any) -> str:
 def _class(*names: str) -> str:
     found = " ".join(filter(None, names))
     return f' class="{found}"' if found else ""
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _latex(text: str) -> str:

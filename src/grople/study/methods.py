@@ -209,7 +209,8 @@ METHODS: dict[str, Method] = {
             LLSF,
             paths.published_llsf,
             product(alpha=POWERS, beta=POWERS, gamma=[0.1]),
-            product(alpha=QUICK_POWERS, beta=QUICK_POWERS, gamma=[0.1]),
+            # Where its known settings lie: the corners of the grid are far from all of them.
+            product(alpha=[0.01, 1e3, 1e4], beta=[0.1, 1.0, 10.0], gamma=[0.1]),
             ("alpha", "beta", "gamma"),
             product(alpha=[1.0, 0.0], beta=[0.0]),
         ),

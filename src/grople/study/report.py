@@ -12,6 +12,7 @@ from grople.pages import Cell, Page, Table, figure_svg
 from grople.pages.files import write_text
 from grople.study.claims import CLAIMS
 from grople.study.experiments import EXPERIMENTS, Exhibit, Figure
+from grople.study.markdown import study_markdown
 from grople.study.reading import data_order
 from grople.study.store import Store
 
@@ -56,7 +57,8 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
     store : Store
         The results.
     path : path
-        The page; the files go to a folder of the same name without ``.html``.
+        The page; the files go to a folder of the same name without ``.html``. With the ending
+        ``.md`` the summary and the tables as Markdown, and no files.
     files : bool
         Whether to write the files.
     command : str
@@ -69,6 +71,9 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
     """
     path = Path(path)
     page, exhibits = study_page(store, command=command)
+    if path.suffix == ".md":
+        write_text(path, study_markdown(store, exhibits, command))
+        return path.parent
     folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "_files")
     if files:
         folder.mkdir(parents=True, exist_ok=True)
@@ -203,7 +208,7 @@ def _provenance(page: Page, store: Store, command: str) -> None:
             Table(["what", "why"], [list(each) for each in failures], caption="What failed")
         )
     section.text("Commands:")
-    lines = [command] if command else []
+    lines = command.splitlines()
     lines += ["grople study run all --store DIR", "grople study report --store DIR -o report.html"]
     section.text("\n".join(f"- `{line}`" for line in lines))
 
