@@ -48,6 +48,21 @@ def test_run_and_report(command, tmp_path):
     assert status == 0
     assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert (tmp_path / "r" / "summary.txt").is_file()
+    status, out, _ = command("report", "--store", "s", "-o", "r.md", "--command", "make study")
+    assert status == 0
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "    make study" in text
+    assert "| tiny.npz |" in text
+    status, out, _ = command("forget", "--store", "s", "--method", "PLST")
+    assert "forgot 18 units" in out
+    assert {row.method for row in Store(tmp_path / "s").rows()} == {"LLSF"}
+
+
+def test_fewer_folds_and_less_of_a_grid(command, tmp_path):
+    arguments = ("--data", "tiny.npz", "--methods", "PLST", "--protocols", "published")
+    for more, units in ((("--grid", "small", "--folds", "1"), 9), (("--folds", "2"), 144)):
+        command("run", "comparison", "--store", "s", *arguments, *more)
+        assert len(Store(tmp_path / "s").rows()) == units
 
 
 def test_a_scheduler_of_dask_is_found_by_its_address(command):
@@ -73,8 +88,13 @@ def test_a_scheduler_of_dask_is_found_by_its_address(command):
         (("run", "comparison", "--store", "s", "--data", "medical"), "not on this machine"),
         (("run", "comparison", "--store", "s", "--data", "medicall"), "did you mean 'medical'"),
         (("run", "comparison", "--store", "s", *SMALL[:2], "--methods", "X"), "no method"),
+        (("run", "comparison", "--store", "s", *SMALL[:2], "--protocols", "X"), "got X"),
+        (("run", "comparison", "--store", "s", *SMALL[:2], "--grid", "X"), "the grids are full"),
+        (("run", "comparison", "--store", "s", *SMALL[:2], "--folds", "9"), "less than or equal to 5"),
         (("run", "comparison", "--store", "tiny.npz", *SMALL), "is a file"),
         (("report", "--store", "nothing"), "there is no study here"),
+        (("forget", "--store", "nothing", "--task", "nested"), "there is no study here"),
+        (("forget", "--store", "nothing", "--task", "nestled"), "no task is called 'nestled'"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(command, arguments, message):
@@ -152,6 +172,71 @@ def test_a_full_disk_is_told(command, tmp_path, monkeypatch):
     monkeypatch.undo()
     kept = len(Store(tmp_path / "s").rows())
     assert 0 < kept < 36
+
+
+def limit_files():
+    """No file may grow beyond 64 KB, the way a disk is full: from outside of the program."""
+    import resource
+    import signal
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
+
+
+@pytest.fixture
+def larger(tmp_path):
+    """The arguments of a run that takes a few seconds."""
+    path = tmp_path / "larger.npz"
+    write(make_grouped_multilabel(300, 30, 12, n_groups=3, random_state=0), path)
+    return [sys.executable, "-m", "grople", "study", "run", "comparison", "--store",
+            str(tmp_path / "s"), "--data", str(path), "--protocols", "published", "--methods",
+            "PLST,LEML", "--folds", "2"]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are POSIX's")
+def test_files_that_cannot_grow_end_the_run_and_lose_nothing(larger, tmp_path):
+    ended = subprocess.run(
+        larger, preexec_fn=limit_files, capture_output=True, encoding="utf-8", check=False
+    )
+    assert ended.returncode == 1
+    assert "make room and run the same command again" in " ".join(ended.stderr.split())
+    assert "Traceback" not in ended.stderr
+    with Store(tmp_path / "s") as store:
+        store.check()
+        kept = {row.key: row.result for row in store.rows()}
+    again = subprocess.run(larger, capture_output=True, encoding="utf-8", check=False)
+    assert again.returncode == 0
+    assert f"{len(kept)} were there" in again.stdout
+    rows = {row.key: row.result for row in Store(tmp_path / "s").rows()}
+    assert len(rows) == 288
+    assert rows | kept == rows
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+def test_two_jobs_killed_leave_a_store_that_goes_on(larger, tmp_path):
+    import signal
+    import time
+
+    process = subprocess.Popen([*larger, "--jobs", "2"], stdout=-3, stderr=-3)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+        if (tmp_path / "s" / FILE).is_file():
+            with Store(tmp_path / "s") as store:
+                if len(store.rows()) > 5:
+                    break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with Store(tmp_path / "s") as store:
+        store.check()
+        kept = {row.key: row.result for row in store.rows()}
+    assert kept
+    again = subprocess.run(larger, capture_output=True, encoding="utf-8", check=False)
+    assert again.returncode == 0, again.stderr
+    rows = {row.key: row.result for row in Store(tmp_path / "s").rows()}
+    assert len(rows) == 288
+    assert rows | kept == rows
 
 
 def test_a_run_that_is_interrupted_keeps_what_it_has(tmp_path):

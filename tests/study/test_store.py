@@ -37,6 +37,20 @@ def test_units_differ_by_data_fold_seed_and_setting():
     assert len(set(keys)) == len(keys)
 
 
+def test_units_of_changed_code_are_forgotten(tmp_path):
+    other = Batch("nested", "tiny", "PLST", 0, "mark", BATCH.settings)
+    with Store(tmp_path) as store:
+        for batch in (BATCH, other):
+            for setting in batch.settings:
+                store.add(batch, setting, {"accuracy": 0.5}, 0.1)
+        assert store.forget(task="nested", method="PLST") == 2
+        assert {row.task for row in store.rows()} == {"published"}
+        assert store.missing(other) == list(other.settings)
+        assert store.forget(dataset="none") == 0
+        with pytest.raises(ValueError, match="name a task"):
+            store.forget()
+
+
 def test_a_claim_holds_until_it_ends(tmp_path):
     with Store(tmp_path) as first, Store(tmp_path) as second:
         assert first.claim(BATCH, 60)

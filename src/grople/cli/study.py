@@ -140,6 +140,29 @@ def report(
     console.print(f"wrote {output}" + (f", tables and figures in {folder}" if beside else ""))
 
 
+@app.command(
+    epilog="Example: grople study forget --store study --task nested --method GroPLE",
+)
+def forget(
+    store: Store,
+    task: Annotated[
+        str, typer.Option(help="published, nested, approximation, sparsity or cost.")
+    ] = "",
+    method: Annotated[str, typer.Option(help="Units of this method.")] = "",
+    data: Annotated[str, typer.Option(help="Units of this data set.")] = "",
+) -> None:
+    """Remove units whose code has changed, so that the next run computes them again."""
+    from grople.study.store import Store as Results
+    from grople.study.tasks import TASKS
+
+    if task and task not in TASKS:
+        raise ValueError(f"no task is called {task!r}; there are {', '.join(TASKS)}")
+    with Results(store, create=False) as results:
+        results.check()
+        count = results.forget(task or None, data or None, method or None)
+    make_console().print(f"forgot {count} units")
+
+
 def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 

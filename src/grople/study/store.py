@@ -196,6 +196,25 @@ class Store:
             found = self._connection.execute(query, given).fetchall()
         return [_row(*values) for values in found]
 
+    def forget(
+        self,
+        task: str | None = None,
+        dataset: str | None = None,
+        method: str | None = None,
+    ) -> int:
+        """Remove finished units, those of a task, data set and method, and return how many.
+
+        The next run computes them again: for when the code behind them has changed.
+        """
+        wanted = {"task": task, "dataset": dataset, "method": method}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        if not given:
+            raise ValueError("name a task, a data set or a method whose units to forget")
+        where = " AND ".join(f"{name} = :{name}" for name in given)
+        with self._guarded(), self._transaction():
+            found = self._connection.execute(f"DELETE FROM units WHERE {where}", given)
+        return int(found.rowcount)
+
     def progress(self, since: float = 0.0) -> list[tuple[str, str, str, int, float]]:
         """Return task, data set, method, number and total seconds of the units finished since."""
         query = (
