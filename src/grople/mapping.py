@@ -307,7 +307,7 @@ class MappingProblem:
     def in_full(self) -> bool:
         """Whether the closed form is computed to rounding: always, but for large implicit ones."""
         rows = getattr(self.moments, "rows", None)
-        return rows is None or rows.nnz * self.target.shape[1] <= FULL_WORK
+        return rows is None or rows.nnz * self.embedding.n_components <= FULL_WORK
 
     def _solve_exactly(
         self, alpha: float, gamma: float, tol: float, start: Array | None = None
@@ -326,7 +326,7 @@ class MappingProblem:
 
     def _shifts(self, alpha: float, gamma: float) -> tuple[Array, Array]:
         """Return the eigenvectors of R and what is added to XᵀX along each."""
-        d = self.target.shape[1]
+        d = self.embedding.n_components
         if alpha == 0:
             return np.eye(d), np.full(d, float(gamma))
         turn = self.relation_spectrum.vectors
