@@ -191,6 +191,17 @@ def test_a_second_look(tmp_path: Path, n_labels: int) -> None:
     assert_agrees(tmp_path / "m.onnx", model, rows, rtol=0, atol=1e-5)
 
 
+def test_a_second_look_at_labels_that_tie(tmp_path: Path) -> None:
+    data = make_grouped_multilabel(400, 20, 7, n_groups=3, random_state=1)
+    rows = data.X.toarray().astype(np.float32)
+    # Every label a dozen times, so that scores tie; and more labels than candidates.
+    often = np.repeat(data.Y.toarray(), 12, axis=1)
+    model = GroPLE(decision=Rule(context=True), random_state=0).fit(rows, often)
+    assert model.decision_.n_candidates < often.shape[1]
+    export_onnx(model, tmp_path / "m.onnx")
+    assert_agrees(tmp_path / "m.onnx", model, rows, rtol=0, atol=1e-5)
+
+
 def test_a_second_look_with_a_large_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grople.decision.context.DENSE_LABELS", 3)
     data = make_grouped_multilabel(400, 20, 7, n_groups=3, random_state=1)

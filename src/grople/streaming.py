@@ -227,6 +227,7 @@ class MomentClassifier(LabelClassifier):
         self
         """
         check_is_fitted(self)
+        _ = self.moments_.form  # a model stored without its moments says so now, not later
         self.set_params(**parameters)
         self._check_parameters()
         self._solution = Lazy()

@@ -149,3 +149,14 @@ def test_a_decoder_is_plain_arrays():
     assert isinstance(decoder, ContextDecoder)
     for net in decoder.nets:
         assert all(isinstance(part, np.ndarray) and part.dtype == np.float32 for part in net)
+
+
+def test_candidates_that_tie_come_in_the_order_of_labels() -> None:
+    rng = np.random.default_rng(0)
+    # Few distinct scores, some of them apart by rounding alone: a full sort says what is right.
+    levels = np.array([0.5, 0.5 + 1e-15, 0.25, -1.0])
+    scores = levels[rng.integers(0, 4, (200, 40))]
+    found, values = top_labels(scores, 12)
+    expected = np.argsort(-scores.astype(np.float32), axis=1, kind="stable")[:, :12]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(values, np.take_along_axis(scores, expected, axis=1))

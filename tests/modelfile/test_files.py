@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
 from copy import deepcopy
@@ -216,8 +217,16 @@ def test_without_moments_a_model_predicts_but_does_not_learn(tmp_path: Path, how
             learn(X[:5], Y[:5])
     assert_same_predictions(loaded, model)  # a refusal changes nothing
     with pytest.raises(ValueError, match="without its moments"):
-        deepcopy(loaded).refit(alpha=3.0).predict(X)
+        loaded.refit(alpha=3.0)
+    assert_same_predictions(loaded, model)
     assert_same_predictions(loaded.fit(X, Y), model)
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        Ridge(1.0).fit(X, Y).save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_file_without_moments_holds_no_rows(tmp_path: Path) -> None:

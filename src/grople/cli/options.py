@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grople.cli.console import download_progress, make_console
+from grople.decision import FITTED_RULES
 from grople.errors import DataError
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ Decision = Annotated[
     _option(
         "--decision",
         metavar="RULE",
-        help=f"How scores become labels: {', '.join(METRICS)}, sign, or a score; by default as "
-        "the model was fitted.",
+        help=f"How scores become labels: {', '.join(FITTED_RULES)}, sign, or a score; by default "
+        "as the model was fitted.",
     ),
 ]
 Folds = Annotated[int, _option("--folds", metavar="N", help="Folds of the cross-validation.")]

@@ -23,6 +23,9 @@ def written(*paths: str | Path) -> Iterator[tuple[IO[bytes], ...]]:
     ``.gz`` is compressed.
     """
     finals = [Path(path) for path in paths]
+    for final in finals:
+        if final.exists() and not final.is_file():  # taking its place would remove it
+            raise DataError("cannot be written (not a regular file)", file=final)
     temporary: list[str] = []
     try:
         with ExitStack() as stack:

@@ -39,14 +39,21 @@ def top_labels(scores: Array, most: int) -> tuple[Array, Array]:
     >>> top_labels(np.array([[0.1, 0.9, 0.5]]), 2)
     (array([[1, 2]]), array([[0.9, 0.5]]))
     """
+    # In single precision: scores that differ by rounding alone tie, here as in any other program,
+    # and of labels that tie the first comes first.
+    keys = -scores.astype(np.float32)
     n_labels = scores.shape[1]
     if most >= n_labels:
-        order = np.argsort(-scores, axis=1, kind="stable")
-        return order, np.take_along_axis(scores, order, axis=1)
-    labels = np.argpartition(-scores, most - 1, axis=1)[:, :most]
-    labels.sort(axis=1)  # of equal scores the first label comes first, as in a full sort
-    inner = np.argsort(-np.take_along_axis(scores, labels, axis=1), axis=1, kind="stable")
+        labels = np.argsort(keys, axis=1, kind="stable")
+        return labels, np.take_along_axis(scores, labels, axis=1)
+    labels = np.argpartition(keys, most - 1, axis=1)[:, :most]
+    last = np.take_along_axis(keys, labels, axis=1).max(axis=1, keepdims=True)
+    labels.sort(axis=1)
+    inner = np.argsort(np.take_along_axis(keys, labels, axis=1), axis=1, kind="stable")
     labels = np.take_along_axis(labels, inner, axis=1)
+    crowded = np.flatnonzero((keys <= last).sum(axis=1) > most)
+    if len(crowded):  # more tie with the last candidate than there is room for
+        labels[crowded] = np.argsort(keys[crowded], axis=1, kind="stable")[:, :most]
     return labels, np.take_along_axis(scores, labels, axis=1)
 
 

@@ -35,7 +35,10 @@ def decoded(graph: Graph, rows: str, scores: str, calibrated: str, decision: Dec
     """Correct the probabilities of the candidates of each row."""
     decoder: Any = decision.decoder
     size = np.array([decision.n_candidates])
-    top, labels = graph.add_several(2, "TopK", scores, size, axis=1, largest=1, sorted=1)
+    # Ranked in single precision, as in the library: scores that differ by rounding alone tie.
+    narrow = graph.single(scores)
+    _, labels = graph.add_several(2, "TopK", narrow, size, axis=1, largest=1, sorted=1)
+    top = graph.add("GatherElements", scores, labels, axis=1)
     chances = graph.add("GatherElements", calibrated, labels, axis=1)
     second = () if decoder.affinity is None else _affinity(graph, rows, decoder.affinity, labels)
     seen = _inputs(graph, decoder, labels, top, chances, second, decision.n_candidates)
