@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "unanswered"]
 
 #: Number, what is claimed, and the experiment that answers.
 CLAIMS: tuple[tuple[int, str, str], ...] = (
@@ -25,8 +25,35 @@ CLAIMS: tuple[tuple[int, str, str], ...] = (
         "many groups.",
         "groups",
     ),
-    (6, "GroPLE approximates the labels best, then PLST, CPLST, FAiE.", "approximation"),
+    (
+        6,
+        "GroPLE approximates the labels best, then PLST, CPLST, FAiE; PLST approximates better "
+        "than FAiE, yet predicts worse.",
+        "approximation",
+    ),
     (7, "GroPLE ranks best of the embedding methods at every dimension.", "dimension"),
     (8, "The correlation term helps GroPLE and LLSF and slightly hurts MLSF.", "ablation"),
     (9, "The cost of each stage grows as analysed.", "cost"),
+    (
+        10,
+        "Future work: features that help to embed the labels, other groupings, an embedding for "
+        "each group, groups for rare labels without a given K.",
+        "",
+    ),
 )
+
+
+def unanswered(experiment: str) -> str:
+    """Say why a claim has no answer yet: its experiment was not run, or there is none.
+
+    Examples
+    --------
+    >>> unanswered("cost")
+    'Not run: grople study run cost.'
+    """
+    if experiment:
+        return f"Not run: grople study run {experiment}."
+    return (
+        "No experiment of the paper's. GroPLE has each as an option: feature_weight; grouping "
+        "(cosine, kmeans, hierarchical, or given); group_components; n_groups='auto'."
+    )

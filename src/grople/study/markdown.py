@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grople.pages import Cell, Table
-from grople.study.claims import CLAIMS
+from grople.study.claims import CLAIMS, unanswered
 from grople.study.experiments import EXPERIMENTS, Exhibit
 from grople.study.store import Store
 
@@ -62,7 +62,7 @@ def _claims(exhibits: Mapping[str, Exhibit]) -> list[str]:
         found.append(f"{number}. *{claim}*")
         found += [f"   - **{each.verdict}.** {each.sentence}" for each in findings]
         if not findings:
-            found.append(f"   - **open.** Not run: `grople study run {name}`.")
+            found.append(f"   - **open.** {unanswered(name)}")
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from grople.pages import Cell, Page, Table, figure_svg
 from grople.pages.files import write_text
-from grople.study.claims import CLAIMS
+from grople.study.claims import CLAIMS, unanswered
 from grople.study.experiments import EXPERIMENTS, Exhibit, Figure
 from grople.study.markdown import study_markdown
 from grople.study.reading import data_order
@@ -101,8 +101,7 @@ def _summary(page: Page, exhibits: Mapping[str, Exhibit]) -> None:
     for number, claim, name in CLAIMS:
         findings = [f for e in exhibits.values() for f in e.findings if f.claim == number]
         if not findings:
-            advice = f"not run: `grople study run {name}`".replace("`", "")
-            rows.append([number, claim, Cell("open", emphasis="muted"), advice])
+            rows.append([number, claim, Cell("open", emphasis="muted"), unanswered(name)])
         for i, finding in enumerate(findings):
             verdict = Cell(finding.verdict, shade=VERDICTS[finding.verdict] or None)
             told = Cell(claim, emphasis="muted" if i else "")
@@ -119,10 +118,11 @@ def _summary(page: Page, exhibits: Mapping[str, Exhibit]) -> None:
 
 def _summary_lines(exhibits: Mapping[str, Exhibit]) -> list[str]:
     lines = []
-    for number, claim, _ in CLAIMS:
+    for number, claim, name in CLAIMS:
         lines.append(f"{number}. {claim}")
         findings = [f for e in exhibits.values() for f in e.findings if f.claim == number]
-        lines += [f"   {f.verdict}: {f.sentence}" for f in findings] or ["   not run"]
+        lines += [f"   {f.verdict}: {f.sentence}" for f in findings]
+        lines += [] if findings else [f"   open: {unanswered(name)}"]
     for exhibit in exhibits.values():
         lines += [f"* {note}" for note in exhibit.notes]
     return lines
