@@ -200,16 +200,19 @@ def _summary(cells: Cells, protocol: str) -> list[str]:
     for dataset in {dataset for dataset, _ in cells}:
         for metric in METRICS:
             here = {m: a.mean[metric] for (d, m), a in cells.items() if d == dataset}
+            if len(here) < 2:  # nobody to be better than
+                continue
             top = max(here.values())
             contests += 1
             for method, value in here.items():
                 wins[method] += value >= top - EQUAL
     ranked = sorted((m for m in wins if wins[m]), key=lambda m: -wins[m])
     told = ", ".join(f"{method} {wins[method]}" for method in ranked)
-    found.append(
-        f"{TITLES[protocol].capitalize()}: best or equal to the best of its row, of {contests} "
-        f"rows (data set and measure): {told}."
-    )
+    if contests:
+        found.append(
+            f"{TITLES[protocol].capitalize()}: best or equal to the best of its row, of {contests} "
+            f"rows (data set and measure): {told}."
+        )
     return found
 
 
