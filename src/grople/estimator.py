@@ -56,7 +56,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
     ----------
     n_components : int or "auto", default="auto"
         Latent dimensions (d), clipped to the number of labels. ``"auto"`` takes as many as hold
-        98 % of the spread of the labels, at most 500; the paper takes 100.
+        the spread of the labels; of more than 1,000 labels 98 % of it, at most 500. The paper
+        takes 100.
     n_groups : int or "auto", default=10
         Label groups (K), clipped to the number of labels. ``"auto"`` finds K from the spectrum of
         the label graph.
