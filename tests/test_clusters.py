@@ -97,6 +97,20 @@ def test_sparse_blocks_bags_delayed_blocks_and_bundles():
     assert sp.issparse(models[0].predict(X[:3]))
 
 
+def test_frames_bring_the_names_of_labels():
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    rows = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    labels = pd.DataFrame(Y, columns=[f"tag {j}" for j in range(Y.shape[1])])
+    model = Ridge().fit(*(dd.from_pandas(part, npartitions=3) for part in (rows, labels)))
+    whole = Ridge().fit(rows, labels)
+    assert list(model.label_names_in_) == list(labels.columns)
+    assert list(model.feature_names_in_) == list(rows.columns)
+    np.testing.assert_allclose(
+        model.decision_function(rows), whole.decision_function(rows), **EXACT
+    )
+
+
 def test_weights_travel_with_their_rows():
     weights = np.linspace(0.5, 2.0, len(X))
     whole = Ridge().fit(X, Y, sample_weight=weights)

@@ -114,7 +114,8 @@ def _is_delayed(value: Any) -> bool:
 
 def _whole_rows(X: Any) -> Any:
     """Return an array that is cut between rows only."""
-    return X.rechunk({1: -1}) if getattr(X, "ndim", 1) == 2 and X.numblocks[1] > 1 else X
+    cut: tuple[int, ...] = getattr(X, "numblocks", ())  # a DataFrame is never cut between columns
+    return X.rechunk({1: -1}) if len(cut) == 2 and cut[1] > 1 else X
 
 
 def _cut_alike(value: Any, rows: Any) -> Any:
@@ -126,7 +127,7 @@ def _cut_alike(value: Any, rows: Any) -> Any:
         return value  # sizes are not known: partitions must match one by one
     if sum(rows) != sum(value.chunks[0]):
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: "
+            "Found input variables with inconsistent numbers of samples: "
             f"[{sum(rows)}, {sum(value.chunks[0])}]"
         )
     return value.rechunk({0: rows})
