@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,14 @@ from grople.tagging.methods import METHODS, make_method, text_form
 
 #: Minutes of work.
 ON_REQUEST = True
-NAMES = ("ridge", "plst", "linearsvc", "grople")
+#: Features of the texts, and the methods measured on them.
+FORMS = {
+    "words": ({}, ("ridge", "plst", "linearsvc", "grople")),
+    "words and pairs of words": (
+        {"ngrams": (1, 2), "max_features": 60_000},
+        ("linearsvc", "grople"),
+    ),
+}
 MEASURES = ("accuracy", "example_f1", "macro_f1", "micro_f1", "precision_at_1")
 
 
@@ -39,14 +47,28 @@ def run(quick: bool = False) -> str:
     order = np.random.RandomState(0).permutation(len(texts))
     train, test = (order[:2000], order[2000:3000]) if quick else (order[:25000], order[25000:])
     known, unseen = part(texts, train), part(texts, test)
-    words = 1000 if quick else None
-    features, _ = Features.fit_text(known.texts, max_features=words)
+    parts = []
+    for form, (settings, names) in FORMS.items():
+        if quick:
+            settings = settings | {"max_features": 1000}
+        parts.append(f"{form}:\n\n{measured(known, unseen, settings, names)}")
+    return (
+        f"{len(train):,} packages to learn from, {len(test):,} to measure; decisions for "
+        "example-F1; 0/0 = 0.\n\n" + "\n\n".join(parts)
+    )
+
+
+def measured(
+    known: TextTable, unseen: TextTable, settings: dict[str, Any], methods: tuple[str, ...]
+) -> str:
+    features, _ = Features.fit_text(known.texts, **settings)
     X, (Y, names) = features.transform(known.texts), example_labels(known)
     X_test, (truth, test_names) = features.transform(unseen.texts), example_labels(unseen)
     truth = spread_labels(truth, test_names, names)
     rows, seconds = [], {}
-    for name in NAMES:
-        model = make_method(name, "example_f1", n_jobs=2, **text_form(name, words))
+    for name in methods:
+        form = text_form(name, settings.get("max_features"))
+        model = make_method(name, "example_f1", n_jobs=2, **form)
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -58,10 +80,7 @@ def run(quick: bool = False) -> str:
         rows.append(
             [METHODS[name][0], *(f"{found[m]:.4f}" for m in MEASURES), f"{seconds[name]:.1f}"]
         )
-    for row, name in zip(rows, NAMES, strict=True):
+    for row, name in zip(rows, methods, strict=True):
         row.append(f"{seconds['linearsvc'] / seconds[name]:.2f}×")
-    return (
-        f"{len(train):,} packages to learn from, {len(test):,} to measure; {X.shape[1]:,} words, "
-        f"{truth.shape[1]} tags; decisions for example-F1; 0/0 = 0.\n\n"
-        + table(["method", *MEASURES, "fit s", "as fast as LinearSVC"], rows)
-    )
+    heads = ["method", *MEASURES, "fit s", "as fast as LinearSVC"]
+    return f"{X.shape[1]:,} features, {truth.shape[1]} tags\n\n{table(heads, rows)}"
