@@ -90,10 +90,10 @@ def test_rows_can_be_added_after_the_search(data):
 
 
 def test_large_folds_are_sampled(monkeypatch, data):
-    import grople.search
+    import grople.judging
 
     whole = GroPLECV(alpha=0.1, beta=0.0, cv=2, random_state=0).fit(data.X, data.Y).best_score_
-    monkeypatch.setattr(grople.search, "MOST_SCORES", 10 * 100)
+    monkeypatch.setattr(grople.judging, "MOST_SCORES", 10 * 100)
     part = GroPLECV(alpha=0.1, beta=0.0, cv=2, random_state=0).fit(data.X, data.Y).best_score_
     assert part != whole
     assert part == pytest.approx(whole, abs=0.1)

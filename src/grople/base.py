@@ -21,9 +21,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from grople.arrays import Place, check_rows, is_foreign, place_of, returned, taken, to_numpy
 from grople.clusters import is_lazy, map_rows
 from grople.decision import Decision, Evidence, ScoredBlock, check_rule, fit_decision, needs_counts
 from grople.fingerprints import row_fingerprints
+from grople.linear import PlacedScores
 from grople.parameters import Anything, Parameter, check_parameters
 from grople.reservoir import fold_of
 from grople.targets import Targets, encode
@@ -136,8 +138,8 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Features. For a Dask array a Dask array is returned.
         """
         X = self._validate_rows(X)
-        scores = self._model().scores(X)
-        return scores.ravel() if self._targets.kind == "binary" else scores
+        scores = self._placed(self._model().scores, X)(X)
+        return scores[:, 0] if self._targets.kind == "binary" else scores
 
     @row_by_row
     def predict(self, X: Any) -> Any:
@@ -150,12 +152,15 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         index = X.index if hasattr(X, "iloc") else None  # a list has an index of its own
         X = self._validate_rows(X)
-        scores = self._model().scores
+        scores = self._placed(self._model().scores, X)
         if self._targets.kind != "multilabel":
-            return self._targets.decode_scores(scores(X))
+            return returned(self._targets.decode_scores(to_numpy(scores(X))), X)
         decision = self._decision()
-        parts = [decision.labels(block, X[rows]) for rows, block in scores.in_blocks(X)]
-        return self._targets.decode(sp.vstack(parts, format="csr"), index)
+        parts = [
+            decision.labels(block, to_numpy(X[rows, :]) if decision.asks_rows else None)
+            for rows, block in scores.in_blocks(X)
+        ]
+        return returned(self._targets.decode(sp.vstack(parts, format="csr"), index), X)
 
     @row_by_row
     def predict_proba(self, X: Any) -> Array:
@@ -171,10 +176,13 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Features. For a Dask array a Dask array is returned.
         """
         X = self._validate_rows(X)
-        model = self._model()
-        scores = model.scores(X)
+        scores = to_numpy(self._placed(self._model().scores, X)(X))
+        return returned(self._probabilities(scores, X), X)
+
+    def _probabilities(self, scores: Array, X: Any) -> Array:
         if self._targets.kind == "multilabel":
-            return self._decision().probabilities(scores, X)
+            decision = self._decision()
+            return decision.probabilities(scores, to_numpy(X) if decision.asks_rows else None)
         if len(self._targets.classes) == 1:
             return np.ones((scores.shape[0], 1))
         steepness = self._class_steepness()
@@ -255,10 +263,9 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs all rows at hand here: compute a part of the Dask "
                 "collection that fits into memory"
             )
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype="numeric",
-            ensure_min_samples=0 if classes is not None else 1,
-        )  # fmt: skip
+        X = self._checked(X, reset=reset, ensure_min_samples=0 if classes is not None else 1)
+        self._lies = place_of(X)
+        y, sample_weight = to_numpy(y), to_numpy(sample_weight)
         check_consistent_length(X, y)
         known = None if reset else self._targets
         B, targets = encode(y, known, classes)
@@ -272,7 +279,30 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, *, reset: bool, ensure_min_samples: int = 1) -> Any:
+        """Return rows that can be learnt from; those on a device stay there where they may."""
+        if is_foreign(X):
+            if hasattr(self, "device"):
+                check_rows(X, ensure_min_samples)
+                return validate_data(self, X, reset=reset, skip_check_array=True)
+            X = to_numpy(X)
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype="numeric",
+            ensure_min_samples=ensure_min_samples,
+        )  # fmt: skip
+
+    @property
+    def _place(self) -> Place | None:
+        """Where to learn: on the device asked for, or where the rows lay."""
+        device = getattr(self, "device", None)
+        return getattr(self, "_lies", None) if device is None else place_of(None, device)
+
+    def _placed(self, scores: Any, X: Any = None) -> Any:
+        """Return scores that are computed where they should be: on a device, or where X lies."""
+        place = self._place if X is None else place_of(X, getattr(self, "device", None))
+        return scores if place is None else PlacedScores(scores, place)
 
     def _unfitted(self) -> Self:
         """Return an estimator with these parameters and nothing else."""
@@ -398,5 +428,5 @@ def _weighted(X: Any, B: Any, sample_weight: Any) -> tuple[Any, Any, Array]:
         raise ValueError("sample_weight is zero for every row: nothing to learn from")
     if (weights == 0).any():
         keep = np.flatnonzero(weights)
-        return X[keep], B[keep], weights[keep]
+        return taken(X, keep), B[keep], weights[keep]
     return X, B, weights

@@ -18,10 +18,12 @@ from grople.base import DECISION_FOLDS, row_by_row
 from grople.decision import ScoredBlock
 from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
 from grople.fingerprints import row_fingerprints
+from grople.grid import fits_device, solve_grid
 from grople.groups import Groups, fit_groups, given_partition, group_stability
 from grople.linear import LinearScores, row_blocks
 from grople.mapping import CORRELATIONS, Mapping, MappingProblem
 from grople.moments import Moments
+from grople.optim import Weights
 from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
 from grople.reservoir import Reservoir, fold_of
@@ -111,6 +113,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         The most outer iterations of the embedding (ten times as many steps of the mapping).
     random_state : int, RandomState or None, default=None
         Seed of the grouping (and of the published start).
+    device : str or torch.device, default=None
+        Where PyTorch multiplies and solves the large matrices (``"cuda"``, ``"cpu"``). None: at
+        home in NumPy or, for rows in an array of another library, where they lie.
 
     Attributes
     ----------
@@ -160,6 +165,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         "affinity": Flag(),
         "tol": Number(),
         "max_iter": Whole(1),
+        "device": Anything(),
     }
 
     def __init__(
@@ -187,6 +193,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         tol: float = 1e-4,
         max_iter: int = 100,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         self.n_components = n_components
         self.n_groups = n_groups
@@ -210,6 +217,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.device = device
 
     @classmethod
     def published(cls, name: str, **parameters: Any) -> Self:
@@ -261,7 +269,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             Features.
         """
         X = self._validate_rows(X)
-        return self._model().scores.points(X)
+        return self._placed(self._model().scores, X).points(X)
 
     def group_stability(self, seeds: Sequence[int] = range(10)) -> float:
         """Return how alike the label groups of different seeds are (1: always the same).
@@ -432,14 +440,13 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         gamma = self._chosen("gamma")
         if gamma == "auto":
             gamma = choose_ridge(problem) if reference is None else reference.gamma
-        mapping = problem.solve(
-            self._chosen("alpha"),
-            self._chosen("beta"),
-            float(gamma),
-            start=_start(reference, problem, active),
-            tol=self.tol,
-            max_iter=10 * self.max_iter,
-        )
+        weights = self._chosen("alpha"), self._chosen("beta"), float(gamma)
+        bounds: dict[str, Any] = {"tol": self.tol, "max_iter": 10 * self.max_iter}
+        if self._place is not None and fits_device(problem):
+            mapping = solve_grid(problem, Weights.of([weights]), self._place, **bounds).mapping(0)
+        else:
+            start = _start(reference, problem, active)
+            mapping = problem.solve(*weights, start=start, **bounds)
         if not mapping.converged:
             warnings.warn(
                 f"the mapping stopped after {mapping.n_iter} steps at a relative gap of "

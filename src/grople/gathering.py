@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from grople.arrays import Place, to_numpy
 from grople.clusters import as_blocks
 from grople.fingerprints import match_rows, row_fingerprints
 from grople.moments import Moments
@@ -64,6 +65,7 @@ class Gathered:
         form: str = "auto",
         capacity: int = 0,
         row_check: bool = False,
+        place: Place | None = None,
     ) -> Self:
         """Gather one block.
 
@@ -77,16 +79,23 @@ class Gathered:
             Rows to keep, at most.
         row_check : bool
             Whether to keep fingerprints.
+        place : Place, optional
+            Where to compute the moments.
         """
+        moments = Moments.from_data(X, B, weights, form=form, place=place)
+        X = to_numpy(X) if capacity or row_check else X
         return cls(
-            Moments.from_data(X, B, weights, form=form),
+            moments,
             Reservoir.of(X, B, weights, capacity=capacity) if capacity else None,
             row_fingerprints(X, B, weights) if row_check else None,
         )
 
-    def added(self, X: Any, B: Any, weights: Array | None = None) -> Self:
+    def added(
+        self, X: Any, B: Any, weights: Array | None = None, place: Place | None = None
+    ) -> Self:
         """Return this with one more block, which may bring new labels behind the known ones."""
-        block = Moments.from_data(X, B, weights, form=self.moments.form)
+        block = Moments.from_data(X, B, weights, form=self.moments.form, place=place)
+        X = to_numpy(X)
         reservoir, fingerprints = self.reservoir, self.fingerprints
         if reservoir is not None:
             reservoir = reservoir.added(X, B, weights)
@@ -98,14 +107,18 @@ class Gathered:
             fingerprints,
         )
 
-    def removed(self, X: Any, B: Any, weights: Array | None = None) -> Self:
+    def removed(
+        self, X: Any, B: Any, weights: Array | None = None, place: Place | None = None
+    ) -> Self:
         """Return this without rows that were added."""
+        block = Moments.from_data(X, B, weights, form=self.moments.form, place=place)
+        X = to_numpy(X)
         reservoir, fingerprints = self.reservoir, self.fingerprints
         if fingerprints is not None:
             keep = np.ones(len(fingerprints), dtype=bool)
             keep[match_rows(fingerprints, row_fingerprints(X, B, weights))] = False
             fingerprints = fingerprints[keep]
-        moments = self.moments - Moments.from_data(X, B, weights, form=self.moments.form)
+        moments = self.moments - block
         if reservoir is not None:
             reservoir = reservoir.removed(X, B, weights)
         return type(self)(moments, reservoir, fingerprints)

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.arrays import Place, returned, to_numpy
 from grople.moments import Moments
 
-__all__ = ["LinearScores", "ScoreMoments", "row_blocks"]
+__all__ = ["LinearScores", "PlacedScores", "ScoreMoments", "row_blocks"]
 
 Array = NDArray[Any]
 
@@ -48,7 +49,7 @@ class LinearScores:
 
     def points(self, X: Any) -> Array:
         """Return the rows in the latent space."""
-        return np.asarray(X @ self.Z) + self.b
+        return X @ self.Z + self.b
 
     def __call__(self, X: Any) -> Array:
         """Return the scores of rows."""
@@ -82,10 +83,52 @@ class LinearScores:
             return LinearScores(placed(self.Z), placed(self.b), None, offset)
         return LinearScores(self.Z, self.b, placed(self.V), offset)
 
+    def at(self, place: Place, kind: Any) -> LinearScores:
+        """Return the same scores with arrays at a place."""
+        V, offset = (
+            None if part is None else place.array(part, kind) for part in (self.V, self.offset)
+        )
+        return LinearScores(place.array(self.Z, kind), place.array(self.b, kind), V, offset)
+
     def in_blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of rows with their scores, so that no N×L array is ever held."""
         for rows in row_blocks(X.shape[0], self.n_labels):
             yield rows, self(X[rows])
+
+
+@dataclass(frozen=True)
+class PlacedScores:
+    """Scores that are computed at a place, in the precision of the rows, and go where those lie."""
+
+    scores: LinearScores
+    place: Place
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels (L)."""
+        return self.scores.n_labels
+
+    def points(self, X: Any) -> Any:
+        """Return the rows in the latent space."""
+        kind = self._kind(X)
+        return returned(self.scores.at(self.place, kind).points(self.place.array(X, kind)), X)
+
+    def __call__(self, X: Any) -> Any:
+        """Return the scores of rows."""
+        kind = self._kind(X)
+        return returned(self.scores.at(self.place, kind)(self.place.array(X, kind)), X)
+
+    def in_blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield blocks of rows with their scores, at home."""
+        kind = self._kind(X)
+        scores = self.scores.at(self.place, kind)
+        # Sparse rows are dense at a place, so their width counts as well.
+        for rows in row_blocks(X.shape[0], max(self.n_labels, X.shape[1])):
+            yield rows, to_numpy(scores(self.place.array(X[rows, :], kind)))
+
+    def _kind(self, X: Any) -> Any:
+        narrow = "float32" in str(X.dtype) or "float16" in str(X.dtype)
+        return self.place.floats(wide=not narrow)
 
 
 @dataclass(frozen=True)

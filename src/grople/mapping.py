@@ -147,7 +147,7 @@ class MappingProblem:
         """UᵀU, centred with an intercept."""
         gram = self.embedding.point_gram(self.moments.labels)
         if self.fit_intercept and self.moments.n:
-            mean = self._point_mean
+            mean = self.point_mean
             gram = gram - self.moments.n * np.multiply.outer(mean, mean)
         return gram
 
@@ -185,7 +185,8 @@ class MappingProblem:
         return largest_eigenvalue(gram, self.moments.n_features)
 
     @cached_property
-    def _point_mean(self) -> Array:
+    def point_mean(self) -> Array:
+        """The mean of the points."""
         return self.embedding.point_mean(self.moments.labels)
 
     def solve(
@@ -415,7 +416,7 @@ class MappingProblem:
         viewed = viewed.astype(np.float64, copy=False)
         Z = self.view.in_raw_units(viewed)
         if self.fit_intercept and self.moments.n:
-            intercept = self._point_mean - self.view.mean @ Z
+            intercept = self.point_mean - self.view.mean @ Z
         else:
             intercept = np.zeros(Z.shape[1])
         return Mapping(Z, intercept, gap, n_iter, converged, viewed)

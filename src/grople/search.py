@@ -14,24 +14,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from grople import metrics
+from grople.arrays import taken, to_numpy
 from grople.base import unchanged_on_error
-from grople.decision import METRIC_RULES, ScoreCounts, fit_decision, needs_counts
+from grople.decision import METRIC_RULES
 from grople.estimator import GroPLE
-from grople.fingerprints import row_fingerprints
 from grople.folds import MultilabelStratifiedKFold
+from grople.grid import fits_device, solve_grid
+from grople.judging import Judge
 from grople.linear import LinearScores, as_rows
-from grople.mapping import MappingProblem
+from grople.mapping import Mapping, MappingProblem
 from grople.moments import Moments
+from grople.optim import Weights
 from grople.parameters import Anything, Choice, Number, Parameter
-from grople.reservoir import fold_of
 from grople.ridge import choose_ridge
 from grople.streaming import active_labels
 
@@ -39,11 +39,11 @@ __all__ = ["GroPLECV"]
 
 Array = NDArray[Any]
 Setting = dict[str, Any]
+#: α, β and γ.
+Weighing = tuple[float, float, float]
 
 #: Parameters that take several values to choose from, outermost loop first.
 SEARCHED = ("n_groups", "n_components", "lambda_2", "gamma", "alpha", "beta")
-#: Scores of held-out rows kept at a time; of larger folds a sample of rows is scored.
-MOST_SCORES = 1 << 25
 
 
 class GroPLECV(GroPLE):
@@ -63,7 +63,7 @@ class GroPLECV(GroPLE):
     search_tol : float, default=1e-3
         Tolerance of the mapping while searching (``tol`` for the final fit).
     grouping, correlation, init, feature_weight, group_components, fit_intercept, scale, \
-affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
+affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state, device
         As in :class:`GroPLE`. A ``decision`` that maximises a measure is fitted on one half of
         each held-out fold and scored on the other, both ways.
 
@@ -120,6 +120,7 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         tol: float = 1e-4,
         max_iter: int = 100,
         random_state: Any = None,
+        device: Any = None,
     ) -> None:
         super().__init__(
             n_components, n_groups, lambda_1, lambda_2, alpha, beta, gamma,
@@ -127,6 +128,7 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             group_components=group_components, fit_intercept=fit_intercept, scale=scale,
             affinity=affinity, decision=decision, reservoir_size=reservoir_size,
             row_check=row_check, form=form, tol=tol, max_iter=max_iter, random_state=random_state,
+            device=device,
         )  # fmt: skip
         self.scoring = scoring
         self.cv = cv
@@ -203,14 +205,15 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             step = context.subcontext(f"fold {f + 1} of {len(folds)}")
             step.call_on_fit_task_begin(estimator=self)
             part = None if weights is None else weights[held]
-            form = self.moments_.form
-            rest = self.moments_ - Moments.from_data(X[held], B[held], part, form=form)
-            judge = _Judge(self, X, B, weights, held)
+            form, place = self.moments_.form, self._place
+            rows = taken(X, held)
+            rest = self.moments_ - Moments.from_data(rows, B[held], part, form=form, place=place)
+            judge = Judge(rows, B[held], part, self._targets, self.decision, self.scoring)
             started = time.perf_counter()
-            for s, model in self._solutions(rest, settings):
-                scores[s, f] = judge.score(model)
+            for some, found in self._judged(rest, settings, judge):
+                scores[some, f] = found
                 now = time.perf_counter()
-                seconds[s, f], started = now - started, now
+                seconds[some, f], started = (now - started) / len(some), now
             step.call_on_fit_task_end(estimator=self)
         self._record(settings, scores, seconds)
 
@@ -223,51 +226,74 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             splitter = check_cv(self.cv, classes, classifier=self._targets.kind != "multilabel")
             if self._targets.kind != "multilabel":
                 B = classes
-        for _, held in splitter.split(X, B):
+        for _, held in splitter.split(to_numpy(X), B):
             yield held
 
-    def _solutions(
-        self, moments: Moments, settings: Sequence[Setting]
-    ) -> Iterator[tuple[int, LinearScores]]:
-        """Solve every setting on the moments of one training part, sharing what can be shared."""
+    def _judged(
+        self, moments: Moments, settings: Sequence[Setting], judge: Judge
+    ) -> Iterator[tuple[list[int], Any]]:
+        """Yield the numbers of settings with their measures, learnt from one training part."""
         active, constants = active_labels(moments)
-        whole, moments = moments, moments.select_labels(active)
+        for problem, numbered in self._problems(moments, active, settings):
+            V = problem.embedding.V
+            if self._place is not None and fits_device(problem):
+                weights = Weights.of([weights for _, weights in numbered])
+                grid = solve_grid(
+                    problem, weights, self._place,
+                    tol=self.search_tol, max_iter=10 * self.max_iter,
+                )  # fmt: skip
+                first = grid.mapping(0)
+                labels = LinearScores(first.Z, first.intercept, V).expanded(active, constants)
+                yield [s for s, _ in numbered], judge.score_grid(grid, labels, self._place)
+            else:
+                for s, mapping in self._path(problem, numbered):
+                    model = LinearScores(mapping.Z, mapping.intercept, V)
+                    yield [s], judge.score(model.expanded(active, constants))
+
+    def _problems(
+        self, whole: Moments, active: Array, settings: Sequence[Setting]
+    ) -> Iterator[tuple[MappingProblem, list[tuple[int, Weighing]]]]:
+        """Yield each mapping problem with the settings (their numbers, α, β, γ) that share it."""
+        moments = whole.select_labels(active)
         groups: dict[Any, Any] = {}
-        problems: dict[Any, MappingProblem] = {}
-        ridges: dict[Any, float] = {}
-        # Settings that differ in β alone stand together; each starts from the β above it.
-        n_betas = len(_values(self.beta))
-        numbered = sorted(
-            enumerate(settings), key=lambda pair: (pair[0] // n_betas, -pair[1]["beta"])
-        )
-        starts: dict[Any, Array] = {}
-        for s, setting in numbered:
-            K, d, lambda_2 = (setting[name] for name in SEARCHED[:3])
+        shared: dict[Any, list[int]] = {}
+        for s, setting in enumerate(settings):
+            shared.setdefault(tuple(setting[name] for name in SEARCHED[:3]), []).append(s)
+        for (K, d, lambda_2), numbers in shared.items():
             if K not in groups:
                 groups[K] = self._groups(whole, active, n_groups=K)
-            if (K, d, lambda_2) not in problems:
-                embedding = self._embedding(
-                    moments, groups[K], n_components=d, lambda_2=lambda_2, gamma=setting["gamma"]
-                )
-                problems[K, d, lambda_2] = MappingProblem(
-                    moments, embedding, self.correlation, self.fit_intercept, self.scale
-                )
-            problem = problems[K, d, lambda_2]
-            gamma = setting["gamma"]
-            if gamma == "auto":
-                if (K, d, lambda_2) not in ridges:
-                    ridges[K, d, lambda_2] = choose_ridge(problem)
-                gamma = ridges[K, d, lambda_2]
-            line = (K, d, lambda_2, gamma, setting["alpha"])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                mapping = problem.solve(
-                    setting["alpha"], setting["beta"], gamma,
-                    start=starts.get(line), tol=self.search_tol, max_iter=10 * self.max_iter,
-                )  # fmt: skip
-            starts[line] = mapping.viewed
-            scores = LinearScores(mapping.Z, mapping.intercept, problem.embedding.V)
-            yield s, scores.expanded(active, constants)
+            gamma = settings[numbers[0]]["gamma"]
+            embedding = self._embedding(
+                moments, groups[K], n_components=d, lambda_2=lambda_2, gamma=gamma
+            )
+            problem = MappingProblem(
+                moments, embedding, self.correlation, self.fit_intercept, self.scale
+            )
+            automatic = any(settings[s]["gamma"] == "auto" for s in numbers)
+            ridge = choose_ridge(problem) if automatic else 0.0
+            numbered = []
+            for s in numbers:
+                alpha, beta, gamma = (settings[s][name] for name in ("alpha", "beta", "gamma"))
+                numbered.append((s, (alpha, beta, ridge if gamma == "auto" else gamma)))
+            yield problem, numbered
+
+    def _path(
+        self, problem: MappingProblem, numbered: list[tuple[int, Weighing]]
+    ) -> Iterator[tuple[int, Mapping]]:
+        """Solve settings one by one; of those that differ in β alone each starts from the last."""
+        lines: dict[Any, list[tuple[int, Weighing]]] = {}
+        for s, (alpha, beta, gamma) in numbered:
+            lines.setdefault((gamma, alpha), []).append((s, (alpha, beta, gamma)))
+        for line in lines.values():
+            start = None
+            for s, weights in sorted(line, key=lambda pair: -pair[1][1]):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    mapping = problem.solve(
+                        *weights, start=start, tol=self.search_tol, max_iter=10 * self.max_iter
+                    )
+                start = mapping.viewed
+                yield s, mapping
 
     def _record(self, settings: list[Setting], scores: Array, seconds: Array) -> None:
         mean = scores.mean(axis=1)
@@ -287,51 +313,6 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         self.best_index_ = best
         self.best_params_ = settings[best]
         self.best_score_ = float(mean[best])
-
-
-class _Judge:
-    """Scores models on the held-out rows of one fold, deciding without sight of what it scores."""
-
-    def __init__(self, owner: GroPLECV, X: Any, B: Any, weights: Array | None, held: Array) -> None:
-        keys = row_fingerprints(X[held])
-        most = max(1, MOST_SCORES // max(B.shape[1], 1))
-        if len(held) > most:
-            chosen = np.sort(np.argsort(keys)[:most])
-            held, keys = held[chosen], keys[chosen]
-        self.X, self.B = X[held], sp.csr_array(B[held])
-        self.weights = None if weights is None else weights[held]
-        self.halves = fold_of(keys, 2)
-        self.owner = owner
-        self.measure = getattr(metrics, owner.scoring)
-
-    def score(self, model: LinearScores) -> float:
-        scores = model(self.X)
-        targets, rule = self.owner._targets, self.owner.decision
-        if targets.kind != "multilabel":
-            truth = self.B.toarray()
-            hit = (
-                (scores[:, 0] > 0) == truth[:, 0]
-                if targets.kind == "binary"
-                else scores.argmax(axis=1) == truth.argmax(axis=1)
-            )
-            return float(np.average(hit, weights=self.weights))
-        if not needs_counts(rule):
-            predicted = fit_decision(rule, None).labels(scores)
-        else:
-            predicted = self._decided(scores, rule)
-        return float(self.measure(self.B, predicted, zero_division=0.0, sample_weight=self.weights))
-
-    def _decided(self, scores: Array, rule: Any) -> Any:
-        parts, rows = [], []
-        for half in (0, 1):
-            fit, use = np.flatnonzero(self.halves != half), np.flatnonzero(self.halves == half)
-            weights = None if self.weights is None else self.weights[fit]
-            block = (scores[fit], self.B[fit], weights)
-            counts = ScoreCounts.from_scores([block], scores.shape[1]) if len(fit) else None
-            if len(use):
-                parts.append(fit_decision(rule, counts).labels(scores[use]))
-                rows.append(use)
-        return sp.vstack(parts, format="csr")[np.argsort(np.concatenate(rows))]
 
 
 def _values(parameter: Any) -> list[Any]:

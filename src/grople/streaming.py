@@ -184,7 +184,7 @@ class MomentClassifier(LabelClassifier):
         """
         check_is_fitted(self)
         X, B, weights = self._validate(X, y, sample_weight, reset=False, removing=True)
-        self._hold(self._gathered().removed(X, B, weights))
+        self._hold(self._gathered().removed(X, B, weights, self._place))
         return self
 
     @unchanged_on_error
@@ -252,7 +252,7 @@ class MomentClassifier(LabelClassifier):
         self._hold(
             Gathered.of(
                 X, B, weights, form=self.form, row_check=self.row_check,
-                capacity=self.reservoir_size if sampled else 0,
+                capacity=self.reservoir_size if sampled else 0, place=self._place,
             )
         )  # fmt: skip
         return X, B, weights
@@ -260,7 +260,7 @@ class MomentClassifier(LabelClassifier):
     def _add(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
         """Take in more rows."""
         X, B, weights = self._validate(X, y, sample_weight, reset=False, classes=classes)
-        self._hold(self._gathered().added(X, B, weights))
+        self._hold(self._gathered().added(X, B, weights, self._place))
 
     def _gather_partitions(self, parts: Any, classes: Any, context: CallbackContext) -> None:
         """Take in the rows of partitions, each gathered where it lies."""
@@ -348,11 +348,11 @@ class MomentClassifier(LabelClassifier):
             X, B = rows.X[held], rows.B[held]
             weights = None if rows.weights is None else rows.weights[held]
             form = self.moments_.form
-            rest = self.moments_ - Moments.from_data(X, B, weights, form=form)
+            rest = self.moments_ - Moments.from_data(X, B, weights, form=form, place=self._place)
             if not rest.n > 0:
                 continue
             step = context.subcontext("fold") if context is not None else None
-            scores = self._learn(rest, reference=model, context=None).scores
+            scores = self._placed(self._learn(rest, reference=model, context=None).scores)
             affinity = self._affinity(rest)
             for block, values in scores.in_blocks(X):
                 weight = None if weights is None else weights[block]

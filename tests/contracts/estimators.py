@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from grople import GroPLE, GroPLECV
@@ -38,7 +39,15 @@ def moment_estimators() -> list[Any]:
         LLSF(),
         LEML(5, random_state=0),
         Ridge(),
+        *on_devices(),
     ]
+
+
+def on_devices() -> list[Any]:
+    """Return an estimator that computes through PyTorch, where that is installed."""
+    if not all(map(find_spec, ("torch", "array_api_compat"))):
+        return []
+    return [GroPLE(decision=0.0, random_state=0, device="cpu")]
 
 
 def all_estimators() -> list[Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from grople.decision import Evidence, Rule, ScoreCounts, fit_decision
 from grople.decision.calibration import bend, monotone_curve, sigmoid_curve
+from grople.decision.counts import bin_centres
 
 
 def drawn(slopes, shifts, n=20_000, seed=0):
@@ -95,3 +97,18 @@ def test_micro_thresholds_follow_bent_probabilities():
 
     best = max(f1(logit(truth) > t) for t in np.linspace(-3, 3, 200))
     assert f1(given) > best - 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_monotone_curve_is_the_isotonic_regression(weighted):
+    rng = np.random.default_rng(0)
+    scores, B, _ = drawn([1.0, 0.5], [-1.0, 0.0], n=700)
+    weights = rng.uniform(0.1, 3.0, 700) if weighted else None
+    total, positive = ScoreCounts.from_scores([(scores, B, weights)], 2).shared
+    seen, least = total > 0, 0.5 / (1.0 + total.sum())
+    centres = bin_centres(len(total))[seen]
+    oracle = IsotonicRegression(y_min=least, y_max=1.0 - least, out_of_bounds="clip")
+    oracle.fit(centres, positive[seen] / total[seen], sample_weight=total[seen])
+    at = np.linspace(-5, 5, 2001)
+    curve = monotone_curve(np.stack([total, positive]))
+    np.testing.assert_allclose(np.interp(at, *curve), oracle.predict(at), atol=1e-12)

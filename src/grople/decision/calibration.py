@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 from scipy.special import expit, xlogy
-from sklearn.isotonic import IsotonicRegression
 
+from grople.arrays import namespace
 from grople.decision.counts import LABEL_BINS, SHARED_BINS, ScoreCounts, bin_centres
 
 __all__ = ["bend", "log_odds", "monotone_curve", "sigmoid_curve"]
@@ -24,10 +25,11 @@ FLATTEST = 0.05
 LEAST = 1e-6
 
 
-def log_odds(chances: Array) -> Array:
-    """Return ln(p / (1 − p)), finite."""
-    p = np.clip(chances, LEAST, 1.0 - LEAST)
-    return np.log(p) - np.log1p(-p)
+def log_odds(chances: Any) -> Any:
+    """Return ln(p / (1 − p)), finite, in any namespace."""
+    xp = namespace(chances)
+    p = xp.clip(chances, LEAST, 1.0 - LEAST)
+    return xp.log(p) - xp.log1p(-p)
 
 
 def monotone_curve(shared: Array) -> Curve:
@@ -39,9 +41,12 @@ def monotone_curve(shared: Array) -> Curve:
     centres = bin_centres(SHARED_BINS)[seen]
     # Half a count: no finite number of rows shows that a thing cannot happen.
     least = 0.5 / (1.0 + float(total.sum()))
-    model = IsotonicRegression(y_min=least, y_max=1.0 - least, out_of_bounds="clip")
-    model.fit(centres, positive[seen] / total[seen], sample_weight=total[seen])
-    return model.X_thresholds_, model.y_thresholds_
+    levels = isotonic_regression(positive[seen] / total[seen], weights=total[seen]).x
+    levels = np.clip(levels, least, 1.0 - least)
+    # Inside a level there is nothing to know: its two ends are knots.
+    inside = np.zeros(len(levels), dtype=bool)
+    inside[1:-1] = (levels[1:-1] == levels[:-2]) & (levels[1:-1] == levels[2:])
+    return centres[~inside], levels[~inside]
 
 
 def sigmoid_curve(shared: Array) -> Curve:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from grople.arrays import beside, is_foreign, looked_up, namespace, whole
 from grople.linear import ScoreMoments
 
 __all__ = ["LABEL_BINS", "SHARED_BINS", "ScoreCounts", "bin_centres", "bin_edges", "score_bins"]
@@ -87,17 +88,18 @@ class ScoreCounts:
         return counts
 
 
-def score_bins(scores: Array) -> NDArray[np.intp]:
-    """Return the bin of each score."""
-    squashed = scores / (1.0 + np.abs(scores))
-    bins = ((squashed + 1.0) * (SHARED_BINS / 2)).astype(np.intp)
-    np.minimum(bins, SHARED_BINS - 1, out=bins)
+def score_bins(scores: Any) -> Any:
+    """Return the bin of each score, in the namespace of the scores."""
+    xp = namespace(scores)
+    squashed = scores / (1.0 + xp.abs(scores))
+    bins = xp.minimum(whole((squashed + 1.0) * (SHARED_BINS / 2)), SHARED_BINS - 1)
     # A score is in the bin whose lower edge it exceeds, exactly: votes and constant scores lie on
     # edges, and are decided by comparison with them.
     edges = bin_edges(SHARED_BINS)
-    bins -= scores <= edges[bins]
-    bins += scores > edges[bins + 1]
-    return bins
+    if is_foreign(scores):
+        edges = beside(scores, edges)
+    bins = bins - whole(scores <= looked_up(edges, bins))
+    return bins + whole(scores > looked_up(edges, bins + 1))
 
 
 def bin_edges(n_bins: int) -> Array:

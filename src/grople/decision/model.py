@@ -97,12 +97,13 @@ class Decision:
         if self.rule == "top_k" and np.all(np.isfinite(self.thresholds)):
             return self._top(scores, X)
         values = scores
-        if not self.by_score and not self._is_given:
+        if not self.by_score and not self.is_given:
             values = log_odds(self.probabilities(scores, X))
         return sp.csr_array((values > self.thresholds).astype(np.int64))
 
     @property
-    def _is_given(self) -> bool:
+    def is_given(self) -> bool:
+        """Whether the rule is a threshold that was given, not fitted."""
         return self.rule == "sign" or isinstance(self.rule, float)
 
     def _calibrated(self, scores: Array) -> Array:

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.arrays import beside, cumulated, namespace
+
 __all__ = [
     "FITTED_RULES",
     "METRIC_RULES",
@@ -128,26 +130,26 @@ def needs_counts(rule: Any) -> bool:
     return isinstance(rule, Rule) or (isinstance(rule, str) and rule in FITTED_RULES)
 
 
-def best_prefix(chances: Array, expected: Array, rule: str) -> NDArray[np.intp]:
+def best_prefix(chances: Any, expected: Any, rule: str) -> Any:
     """Return how many of the most probable labels of each row to take.
 
     Parameters
     ----------
-    chances : ndarray of shape (n_rows, T)
-        Probabilities in descending order.
-    expected : ndarray of shape (n_rows,)
+    chances : array of shape (n_rows, T)
+        Probabilities in descending order, in any namespace.
+    expected : array of shape (n_rows,)
         Expected number of labels of each row, Σp over all labels.
     rule : {"accuracy", "example_f1"}
         ``Σ_top p / (k + Σp − Σ_top p)`` or ``2Σ_top p / (k + Σp)``, ratios of expectations.
     """
-    gained = np.cumsum(chances, axis=1)
-    sizes = np.arange(1, chances.shape[1] + 1)
+    gained = cumulated(chances)
+    sizes = beside(chances, np.arange(1.0, chances.shape[1] + 1.0))
     if rule == "accuracy":
         value = gained / (sizes + expected[:, None] - gained)
     else:
         value = 2 * gained / (sizes + expected[:, None])
     # The first of equal values: no label is added that gains nothing.
-    return value.argmax(axis=1) + 1
+    return namespace(value).argmax(value, axis=1) + 1
 
 
 def marks_of(order: Array, sizes: Array, n_labels: int) -> Any:

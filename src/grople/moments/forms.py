@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.arrays import Place, namespace, place_of, to_numpy
 from grople.fingerprints import canonical, match_rows, row_fingerprints
 from grople.moments.labels import ROUNDING, LabelMoments
 from grople.moments.products import ThreadedProduct
@@ -68,6 +69,7 @@ class Moments(ABC):
         *,
         form: str = "auto",
         memory_budget: int = MEMORY_BUDGET,
+        place: Place | None = None,
     ) -> Moments:
         """Compute the moments of rows.
 
@@ -83,6 +85,8 @@ class Moments(ABC):
             ``auto`` takes the implicit form for sparse X whose matrices would exceed the budget.
         memory_budget : int
             Bytes that the explicit matrices may take.
+        place : Place, optional
+            Where to multiply the matrices of the explicit form; where X lies unless given.
         """
         if X.shape[0] != B.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows but the labels have {B.shape[0]}")
@@ -90,9 +94,9 @@ class Moments(ABC):
             n_bytes = 8 * X.shape[1] * (X.shape[1] + B.shape[1])
             form = "implicit" if sp.issparse(X) and n_bytes > memory_budget else "explicit"
         if form == "implicit":
-            return ImplicitMoments._of_rows(X, B, sample_weight)
+            return ImplicitMoments._of_rows(to_numpy(X), B, sample_weight)
         if form == "explicit":
-            return ExplicitMoments._of_rows(X, B, sample_weight)
+            return ExplicitMoments._of_rows(X, B, sample_weight, place or place_of(X))
         raise ValueError(f"form must be 'auto', 'explicit' or 'implicit', not {form!r}")
 
     @property
@@ -190,25 +194,31 @@ class ExplicitMoments(Moments):
     form = "explicit"
 
     @classmethod
-    def _of_rows(cls, X: Any, B: Any, weights: Array | None) -> ExplicitMoments:
+    def _of_rows(
+        cls, X: Any, B: Any, weights: Array | None, place: Place | None = None
+    ) -> ExplicitMoments:
         B = sp.csr_array(B)
         D, L = X.shape[1], B.shape[1]
         if sp.issparse(X):
             X = sp.csr_array(X)
-        dense = not sp.issparse(X) or _cheaper_dense(X)
+        dense = place is not None or not sp.issparse(X) or _cheaper_dense(X)
         labels = LabelMoments.from_labels(B, weights)
-        xtx, xtb, feature_sum = np.zeros((D, D)), np.zeros((D, L)), np.zeros(D)
+        xtx, xtb, feature_sum = (_put(np.zeros(n), place) for n in ((D, D), (D, L), D))
         for rows in _row_blocks(X, L, dense):
-            block = _dense(X[rows]) if dense else X[rows]
-            block = block.astype(np.float64, copy=False)
-            weight = None if weights is None else weights[rows]
-            marks = B[rows].astype(np.float64)
-            if weight is not None:
+            block = _put(_dense(X[rows, :]) if dense else X[rows], place)
+            marks = _put(B[rows], place)
+            if weights is None:
+                feature_sum += _column_sums(block)
+            else:
                 # √w on both sides keeps XᵀX a product of one matrix with itself.
-                block, marks = (_rows_times(np.sqrt(weight), part) for part in (block, marks))
+                root = _put(np.sqrt(weights[rows]), place)
+                block, marks = (_rows_times(root, part) for part in (block, marks))
+                feature_sum += root @ block
             _add(xtx, block.T @ block)
             _add(xtb, block.T @ marks)
-            feature_sum += block.sum(axis=0) if weight is None else np.sqrt(weight) @ block
+        xtx, xtb, feature_sum = (
+            np.asarray(to_numpy(part), dtype=np.float64) for part in (xtx, xtb, feature_sum)
+        )
         return cls(labels, feature_sum, xtx.diagonal().copy(), xtx, xtb)
 
     def gram(self, Z: Array) -> Array:
@@ -385,7 +395,7 @@ def _row_blocks(X: Any, n_labels: int, dense: bool) -> Iterator[slice]:
     values = np.clip(D * (D + n_labels), *BLOCK_VALUES)
     size = max(1, int(values / max(per_row, 1.0)))
     for start in range(0, n_rows, size):
-        yield slice(start, start + size)
+        yield slice(start, min(start + size, n_rows))
 
 
 def _cheaper_dense(X: Any) -> bool:
@@ -407,6 +417,17 @@ def _add(total: Array, product: Any) -> None:
         total[product.row, product.col] += product.data  # a product has no duplicate entries
     else:
         total += _dense(product)
+
+
+def _put(matrix: Any, place: Place | None) -> Any:
+    """Return a matrix in the widest type, at home or at a place."""
+    if place is None:
+        return matrix.astype(np.float64, copy=False)
+    return place.array(matrix, place.floats(wide=True))
+
+
+def _column_sums(matrix: Any) -> Any:
+    return matrix.sum(axis=0) if sp.issparse(matrix) else namespace(matrix).sum(matrix, axis=0)
 
 
 def _dense(matrix: Any) -> Array:

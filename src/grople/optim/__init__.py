@@ -1,5 +1,6 @@
 """Solvers that know nothing of labels, features or scikit-learn."""
 
+from grople.optim.batched import BatchedProblem, BatchedSolution, Weights, batched_proximal
 from grople.optim.blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
 from grople.optim.linalg import (
     Spectrum,
@@ -16,6 +17,8 @@ from grople.optim.penalties import L1, GroupRows, Penalty
 from grople.optim.proximal import Quadratic, Solution, objective, proximal_gradient
 
 __all__ = [
+    "BatchedProblem",
+    "BatchedSolution",
     "GroupRows",
     "L1",
     "Penalty",
@@ -24,6 +27,8 @@ __all__ = [
     "Solution",
     "Spectrum",
     "TwoSidedQuadratic",
+    "Weights",
+    "batched_proximal",
     "block_proximal",
     "blocks_of_rows",
     "by_diagonal",

@@ -12,6 +12,8 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
+from grople.arrays import is_foreign, namespace
+
 __all__ = [
     "Spectrum",
     "by_diagonal",
@@ -52,6 +54,8 @@ class Spectrum:
     @classmethod
     def of(cls, matrix: Array, *, overwrite: bool = False) -> Spectrum:
         """Decompose a symmetric matrix (``overwrite`` lets it be destroyed, to save a copy)."""
+        if is_foreign(matrix):
+            return cls(*namespace(matrix).linalg.eigh(matrix))
         values, vectors = scipy.linalg.eigh(
             matrix, overwrite_a=overwrite, driver="evr", check_finite=False
         )
@@ -66,11 +70,16 @@ class Spectrum:
 
     def solve_rotated(self, right: Array, shifts: Array) -> Array:
         """Solve the same in the basis of the eigenvectors, where A is diagonal."""
+        xp = namespace(right)
         divisors = self.values[:, None] + shifts[None, :]
+        n_values = self.values.shape[0]
+        if not n_values:
+            return right
         # A singular matrix has eigenvalues of size eps·λmax·n instead of zero.
-        sizes = np.abs(divisors)
-        floor = np.finfo(float).eps * len(self.values) * sizes.max(axis=0, initial=0.0)
-        return np.divide(right, divisors, out=np.zeros_like(divisors), where=sizes > floor)
+        sizes = xp.abs(divisors)
+        floor = float(xp.finfo(divisors.dtype).eps) * n_values * xp.max(sizes, axis=0)
+        sound = sizes > floor
+        return xp.where(sound, right / xp.where(sound, divisors, 1.0), 0.0)
 
 
 def largest_eigenvalue(product: Product, size: int) -> float:

@@ -141,12 +141,31 @@ def optimality_gap(smooth: Quadratic, penalty: Penalty, W: Array, HW: Array) -> 
             bounds.append(distance / (4.0 * smooth.convexity))
     if penalty.strength > 0:
         fitted, linear = float(np.vdot(W, HW)), float(np.vdot(smooth.linear, W))
-        residual = max(smooth.constant - 2.0 * linear + fitted, 0.0)
         largest = penalty.dual_norm(residual_gradient)
-        limit = penalty.strength / (2.0 * largest) if largest > 0 else np.inf
-        best = (smooth.constant - linear) / residual if residual > 0 else 0.0
-        scale = float(np.clip(best, -limit, limit))
-        off = (1 - scale) ** 2 * smooth.constant
-        off += 2 * scale * (1 - scale) * linear + scale**2 * fitted  # ‖B − θ‖²
-        bounds.append(residual + penalty.value(W) - (smooth.constant - off))
+        value = penalty.value(W)
+        bounds.append(
+            float(duality_gap(smooth.constant, fitted, linear, value, penalty.strength, largest))
+        )
     return max(min(bounds), 0.0)
+
+
+def duality_gap(
+    constant: Any, fitted: Any, linear: Any, value: Any, strength: Any, largest: Any
+) -> Any:
+    """Return the objective less the best dual value found, for one problem or an array of them.
+
+    Parameters
+    ----------
+    constant, fitted, linear : float or ndarray
+        c, ⟨W, HW⟩ and ⟨F, W⟩.
+    value, strength, largest : float or ndarray
+        The penalty at W, its strength, and the dual norm of Aᵀr.
+    """
+    residual = np.maximum(constant - 2.0 * linear + fitted, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = np.where(largest > 0, strength / (2.0 * np.asarray(largest)), np.inf)
+        best = np.where(residual > 0, (constant - linear) / residual, 0.0)
+    scale = np.clip(best, -limit, limit)
+    off = (1 - scale) ** 2 * constant
+    off += 2 * scale * (1 - scale) * linear + scale**2 * fitted  # ‖B − θ‖²
+    return residual + value - (constant - off)
