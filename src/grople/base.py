@@ -264,7 +264,9 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 "collection that fits into memory"
             )
         X = self._checked(X, reset=reset, ensure_min_samples=0 if classes is not None else 1)
-        self._lies = place_of(X)
+        self.__dict__.pop("_lies", None)
+        if is_foreign(X):
+            self._lies = place_of(X)
         y, sample_weight = to_numpy(y), to_numpy(sample_weight)
         check_consistent_length(X, y)
         known = None if reset else self._targets
