@@ -352,7 +352,7 @@ class MappingProblem:
         points = self.view.points(self.embedding.W)
         shift = float(shifts.mean())
         points = self._row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
-        return points + self._point_mean if self.fit_intercept else points
+        return points + self.point_mean if self.fit_intercept else points
 
     def _solve_shifted(self, right: Array, shifts: Array) -> Array:
         if not self.explicit:

@@ -266,9 +266,7 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             embedding = self._embedding(
                 moments, groups[K], n_components=d, lambda_2=lambda_2, gamma=gamma
             )
-            problem = MappingProblem(
-                moments, embedding, self.correlation, self.fit_intercept, self.scale
-            )
+            problem = self._problem(moments, embedding)
             automatic = any(settings[s]["gamma"] == "auto" for s in numbers)
             ridge = choose_ridge(problem) if automatic else 0.0
             numbered = []
