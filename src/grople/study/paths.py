@@ -53,7 +53,7 @@ Found = Iterator[tuple[Setting, Any]]
 EMBEDDING = ("n_components", "n_groups", "lambda_1", "lambda_2")
 #: The most steps of the published stage 3.
 STEPS = 500
-#: Of the published descents: half the time of double precision, the same measures to three digits.
+#: Of the published descents: half the time of double precision. A few decisions near zero differ.
 PRECISION = np.float32
 
 
