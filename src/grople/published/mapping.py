@@ -111,8 +111,8 @@ def published_descent(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Take the accelerated proximal steps of the published scheme until its stopping rule halts.
 
-    The steps are taken in the precision of the arrays. In single precision it halts where it does in
-    double but for a step or so, and a few scores near zero change their sign.
+    The steps are taken in the precision of the arrays. In single precision they halt where they do
+    in double but for a step or so, and a few scores near zero change their sign.
 
     Parameters
     ----------
