@@ -181,7 +181,7 @@ def _draw_labels(
         pending = _repeats(rows * plan.n_labels + labels)
         if not len(pending):
             break
-    Y = sp.csr_array((np.ones(len(rows), np.int8), (rows, labels)), shape=(n_rows, plan.n_labels))
+    Y = _csr(np.ones(len(rows), np.int8), rows, labels, (n_rows, plan.n_labels))
     Y.data[:] = 1  # what was still drawn twice counts once
     return Y
 
@@ -204,7 +204,13 @@ def _draw_features(
     features = plan.features[label, rng.integers(plan.features.shape[1], size=len(rows))]
     anywhere = np.flatnonzero(rng.random(len(rows)) < noise)
     features[anywhere] = rng.integers(plan.n_features, size=len(anywhere))
-    return sp.csr_array((np.ones(len(rows)), (rows, features)), shape=(n_rows, plan.n_features))
+    return _csr(np.ones(len(rows)), rows, features, (n_rows, plan.n_features))
+
+
+def _csr(values: Any, rows: Integers, columns: Integers, shape: tuple[int, int]) -> Any:
+    """Return a CSR array whose places are 32-bit numbers, as liblinear and others want them."""
+    places = rows.astype(np.int32), columns.astype(np.int32)
+    return sp.csr_array((values, places), shape=shape)
 
 
 def _validate(
