@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -66,11 +67,11 @@ def block_lanczos(
     Q = np.empty((size, most), order="F")
     H = np.zeros((most, most))
     have = 0
-    for _ in range(RESTARTS):
+    for restarts in range(RESTARTS + 1):
         while True:
             had, have = have, have + block.shape[1]
             Q[:, had:have] = block
-            known, image = Q[:, :have], product(block)
+            known, image = Q[:, :have], np.array(product(block), dtype=np.float64)
             H[:have, had:have] = along = _remove(known, image)
             H[had:have, :have] = along.T
             block, left = _continued(known, image, float(np.abs(along).max(initial=0.0)), rng)
@@ -81,16 +82,23 @@ def block_lanczos(
                 values, turn = values[::-1], turn[:, ::-1]
                 residuals = np.linalg.norm(left @ turn[had:have, :n_vectors], axis=0)
                 least = np.finfo(float).eps * size * np.abs(values).max(initial=0.0)
-                certified = residuals <= tol * np.maximum(np.abs(values[:n_vectors]), least / tol)
-                if full or certified.all():
+                allowed = np.maximum(tol * np.abs(values[:n_vectors]), least)
+                certified = bool(np.all(residuals <= allowed))
+                if full or certified:
                     break
-        if certified.all():
+        if certified or restarts == RESTARTS:
             break
         kept = min(n_vectors + width, have, most - block.shape[1])
         Q[:, :kept] = known @ turn[:, :kept]
         H[:] = 0.0
         H[np.arange(kept), np.arange(kept)] = values[:kept]
         have = kept
+    if not certified:
+        warnings.warn(
+            f"eigenvectors are known to a residual of {residuals.max():.1e} only",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     return values[:n_vectors], known @ turn[:, :n_vectors]
 
 
