@@ -172,18 +172,24 @@ def conjugate_gradient(
     scaled = precondition(residual)
     direction = scaled.copy()
     energy = np.einsum("ij,ij->j", residual, scaled)
+    del scaled  # arrays of this size are not held longer than they are needed
     for _ in range(max_iter):
         if np.all(np.linalg.norm(residual, axis=0) <= target):
             break
-        image = product(direction) + direction * shifts
+        image = direction * shifts
+        image += product(direction)
         bent = np.einsum("ij,ij->j", direction, image)
         length = np.divide(energy, bent, out=np.zeros_like(energy), where=bent > 0)
         Z += direction * length
-        residual -= image * length
+        image *= length
+        residual -= image
+        del image
         scaled = precondition(residual)
         energy_next = np.einsum("ij,ij->j", residual, scaled)
         ratio = np.divide(energy_next, energy, out=np.zeros_like(energy), where=energy > 0)
-        direction = scaled + direction * ratio
+        direction *= ratio
+        direction += scaled
+        del scaled
         energy = energy_next
     return Z
 
