@@ -74,6 +74,12 @@ def test_a_looser_tolerance_and_a_good_start_save_products():
     np.testing.assert_allclose(values, SPECTRA["natural"][:50], rtol=1e-4)
 
 
+def test_a_start_of_nothing_is_none():
+    operator = Counted(SPECTRA["natural"])
+    values, _ = block_lanczos(operator, SIZE, 40, start=np.zeros((SIZE, 0)))
+    np.testing.assert_allclose(values, SPECTRA["natural"][:40], rtol=1e-8)
+
+
 def test_the_same_in_every_run():
     first, second = (block_lanczos(Counted(SPECTRA["natural"]), SIZE, 50) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))

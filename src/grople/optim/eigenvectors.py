@@ -61,6 +61,8 @@ def block_lanczos(
     """
     rng = np.random.default_rng(0)
     width = min(WIDTH, max(n_vectors, 1))
+    if start is not None and not start.shape[1]:
+        start = None
     block = rng.standard_normal((size, width)) if start is None else start
     block = np.linalg.qr(block)[0]
     most = min(size - width, max(2 * n_vectors + 4 * width, 2 * block.shape[1]))
