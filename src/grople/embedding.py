@@ -172,7 +172,8 @@ def fit_embedding(
     if init != "spectral":
         raise ValueError(f"init must be 'spectral' or 'published', not {init!r}")
     product = _mixed(labels, predictable, feature_weight)
-    leading, start = None, None if nearby is None else nearby.T
+    leading: tuple[Array, Array] | None = None
+    start = None if nearby is None else nearby.T
     if n_components == "auto":
         n_components, leading = _automatic(labels, start)
         start = leading[1]
