@@ -409,3 +409,40 @@ def test_automatic_components_at_the_ends():
     assert automatic_components(LabelMoments.from_labels(np.ones((5, 4), int))) in (1, 2)
     assert automatic_components(LabelMoments.from_labels(np.zeros((5, 1), int))) == 1
     assert automatic_components(LabelMoments.from_labels(np.zeros((5, 0), int))) == 0
+
+
+# Many labels
+
+
+def test_a_start_from_certified_eigenvectors_is_as_good_as_the_exact_one(monkeypatch):
+    B = some_labels(n=600, n_labels=300, n_topics=60)
+    labels, groups = LabelMoments.from_labels(B), some_groups(300)
+    settings = {"n_components": 40, "lambda_1": LAMBDA_1}
+    monkeypatch.setattr("grople.optim.linalg.DENSE_SIZE", 300)
+    exact = fit_embedding(labels, groups, **settings)
+    monkeypatch.setattr("grople.optim.linalg.DENSE_SIZE", 10)
+    found = fit_embedding(labels, groups, **settings)
+    # Both stop within a thousandth of what a better V could save.
+    assert found.objective_path[-1] == pytest.approx(exact.objective_path[-1], rel=1e-3)
+    # From the hyperplanes of most of the rows, the points of all are found as well.
+    most = fit_embedding(LabelMoments.from_labels(B[:560]), groups, **settings)
+    nearby = fit_embedding(labels, groups, nearby=most.V, **settings)
+    assert nearby.objective_path[-1] == pytest.approx(exact.objective_path[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("n_labels", [15, 1100])
+def test_auto_is_the_number_that_holds_the_spread(n_labels):
+    B = some_labels(n=300, n_labels=n_labels)
+    labels, groups = LabelMoments.from_labels(B), some_groups(n_labels)
+    held = np.cumsum(np.sort(np.linalg.eigvalsh(4 * n_covariance(B)))[::-1])
+    share = 0.9999 if n_labels <= 1000 else 0.98
+    expected = min(int(np.searchsorted(held, share * held[-1])) + 2, 500, n_labels)
+    assert automatic_components(labels) == expected
+    automatic = fit_embedding(labels, groups, n_components="auto")
+    given = fit_embedding(labels, groups, n_components=expected)
+    np.testing.assert_allclose(automatic.objective_path, given.objective_path, rtol=1e-9)
+
+
+def n_covariance(B):
+    centred = B - B.mean(axis=0)
+    return centred.T @ centred

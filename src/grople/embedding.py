@@ -41,6 +41,9 @@ Product = Callable[[Array], Array]
 
 #: Labels up to which a dense YᵀY multiplies faster than its sparse and low-rank parts.
 DENSE_GRAM = 1024
+#: Certified residual of the eigenvectors that a factorisation of many labels starts from, relative
+#: to their values: the alternation that follows ends at a like tolerance of its own.
+START_TOL = 1e-3
 #: Share of ‖Y‖² below which the objective is no measure of progress.
 SCALE = 1e-3
 
@@ -93,7 +96,7 @@ def fit_embedding(
     labels: LabelMoments,
     groups: Groups,
     *,
-    n_components: int = 100,
+    n_components: int | str = 100,
     group_components: int = 0,
     lambda_1: float = 1e-3,
     lambda_2: float = 1.0,
@@ -103,6 +106,7 @@ def fit_embedding(
     tol: float = 1e-3,
     max_iter: int = 100,
     random_state: Any = None,
+    nearby: Array | None = None,
 ) -> Embedding:
     """Factorise the label matrix.
 
@@ -112,8 +116,9 @@ def fit_embedding(
         Counts of labels and pairs of labels.
     groups : Groups
         The partition of stage 1.
-    n_components : int
-        d, clipped to L (not with ``init="published"``).
+    n_components : int or "auto"
+        d, clipped to L (not with ``init="published"``); ``"auto"`` as in
+        :func:`automatic_components`.
     group_components : int
         Further dimensions that each group has for itself.
     lambda_1, lambda_2 : float
@@ -130,6 +135,9 @@ def fit_embedding(
         The most outer iterations.
     random_state : int, RandomState or None
         Seed of the published start.
+    nearby : ndarray of shape (d, L), optional
+        Hyperplanes of like labels (those of all rows, for a part of them), from which many
+        eigenvectors are found faster.
 
     Examples
     --------
@@ -145,12 +153,14 @@ def fit_embedding(
         nothing = np.zeros((0, 0))
         return Embedding(nothing, nothing, np.zeros(1), 0.0, 0, True)
     if init == "published":
+        if n_components == "auto":
+            n_components = automatic_components(labels)
         published = published_embedding(
             labels.n,
             labels.signed_gram(),
             groups.membership,
             counts=labels.counts,
-            n_components=n_components,
+            n_components=int(n_components),
             lambda_1=lambda_1,
             lambda_2=lambda_2,
             random_state=random_state,
@@ -162,9 +172,17 @@ def fit_embedding(
     if init != "spectral":
         raise ValueError(f"init must be 'spectral' or 'published', not {init!r}")
     product = _mixed(labels, predictable, feature_weight)
-    V, penalty = _spectral_start(
-        product, labels.n_labels, groups, n_components, group_components, lambda_2
-    )
+    leading: tuple[Array, Array] | None = None
+    start = None if nearby is None else nearby.T
+    if n_components == "auto":
+        n_components, leading = _automatic(labels, start)
+        start = leading[1]
+    d = int(n_components)
+    if leading is None or feature_weight:
+        leading = _leading(product, labels, d, start)
+    values, vectors = leading
+    leading = values[:d], vectors[:, :d]
+    V, penalty = _start(product, leading, groups, group_components, lambda_2)
     return _alternate(product, _trace(labels, product, feature_weight), V, penalty,
                       lambda_1, tol, max_iter)  # fmt: skip
 
@@ -184,23 +202,43 @@ def automatic_components(
     >>> automatic_components(LabelMoments.from_labels(B))
     3
     """
-    L = labels.n_labels
-    if not L:
+    if not labels.n_labels:
         return 0
-    few = L <= FEW_LABELS
+    return _automatic(labels, None, share, most)[0]
+
+
+def _automatic(
+    labels: LabelMoments, start: Array | None, share: float | None = None, most: int | None = None
+) -> tuple[int, tuple[Array, Array]]:
+    """Return how many dimensions to take, and the leading eigenvectors of YᵀY that say so."""
+    few = labels.n_labels <= FEW_LABELS
     share = share or (0.9999 if few else 0.98)
-    most = most or (L if few else 500)
+    most = most or (labels.n_labels if few else 500)
+    leading = _leading(labels.signed_product, labels, most + 1, start)
+    return _enough(labels, *leading, share, most), leading
 
-    def centred(W: Array) -> Array:
-        mean = np.multiply.outer(labels.sums, labels.sums @ W) / labels.n
-        return labels.signed_product(W) - mean
 
-    values, _ = top_eigenvectors(centred, L, min(most, L))
-    held = np.cumsum(np.maximum(values, 0.0))
+def _leading(
+    product: Product, labels: LabelMoments, n_vectors: int, start: Array | None = None
+) -> tuple[Array, Array]:
+    L = labels.n_labels
+    return top_eigenvectors(product, L, min(n_vectors, L), tol=START_TOL, start=start)
+
+
+def _enough(labels: LabelMoments, values: Array, vectors: Array, share: float, most: int) -> int:
+    """Return how many dimensions hold a share of the spread, from eigenvectors of YᵀY.
+
+    The spread is that of the centred labels, ``YᵀY − ssᵀ/n`` with s the sums of Y's columns. In
+    the span of the eigenvectors (which all but holds s, the most of YᵀY there is) it is a small
+    matrix.
+    """
+    along = vectors.T @ labels.sums
+    centred = np.diag(values) - np.multiply.outer(along, along) / labels.n
+    held = np.cumsum(np.maximum(np.linalg.eigvalsh(centred)[::-1], 0.0))
     spread = labels.total - float(np.square(labels.sums).sum()) / float(labels.n)
     # One more for the mean, which the factorisation holds as well.
     needed = int(np.searchsorted(held, share * spread)) + 2
-    return min(needed, most, L)
+    return min(needed, most, labels.n_labels)
 
 
 def predictable_gram(moments: Moments, gamma: float, *, centre: bool = True) -> Product:
@@ -249,11 +287,12 @@ def _trace(labels: LabelMoments, product: Product, feature_weight: float) -> flo
     return float(np.trace(product(np.eye(labels.n_labels))))
 
 
-def _spectral_start(
-    product: Product, L: int, groups: Groups, d: int, own: int, lambda_2: float
+def _start(
+    product: Product, leading: tuple[Array, Array], groups: Groups, own: int, lambda_2: float
 ) -> tuple[Array, GroupRows]:
     """Return the leading eigenvectors as rows: shared ones, then each group's own ones."""
-    values, vectors = top_eigenvectors(product, L, min(d, L))
+    values, vectors = leading
+    L = len(vectors)
     shared = vectors[:, values > np.finfo(float).eps * L * max(float(values[0]), 0.0)].T
     K = groups.n_groups
     if own == 0:

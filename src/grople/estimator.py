@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from grople.affinity import Affinity, fit_affinity
 from grople.base import DECISION_FOLDS, row_by_row
 from grople.decision import ScoredBlock
-from grople.embedding import Embedding, automatic_components, fit_embedding, predictable_gram
+from grople.embedding import Embedding, fit_embedding, predictable_gram
 from grople.fingerprints import row_fingerprints
 from grople.grid import fits_device, solve_grid
 from grople.groups import Groups, fit_groups, given_partition, group_stability
@@ -45,6 +45,11 @@ class GroPLEModel:
     gamma: float
     active: Array
     scores: LinearScores
+
+    def components(self, labels: Array) -> Array:
+        """Return the hyperplanes of some labels."""
+        assert self.scores.V is not None
+        return self.scores.V[:, labels]
 
 
 class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier):
@@ -329,7 +334,10 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
 
         def stages(active: Moments) -> tuple[Any, LinearScores]:
             groups = self._stage(context, "groups", lambda: self._groups(moments, varying))
-            embedding = self._stage(context, "embedding", lambda: self._embedding(active, groups))
+            nearby = None if reference is None else reference.components(varying)
+            embedding = self._stage(
+                context, "embedding", lambda: self._embedding(active, groups, nearby=nearby)
+            )
             if not embedding.converged and reference is None:
                 warnings.warn(
                     f"the embedding stopped after {embedding.n_iter} iterations while it still "
@@ -404,7 +412,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         embedding = fit_embedding(
             moments.labels,
             groups,
-            n_components=automatic_components(moments.labels) if d == "auto" else int(d),
+            n_components=d if d == "auto" else int(d),
             group_components=self.group_components,
             lambda_1=self.lambda_1,
             lambda_2=lambda_2,
@@ -416,6 +424,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             tol=10 * self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
+            nearby=other.get("nearby"),
         )
         if moments.n_labels and not embedding.n_components:
             warnings.warn(
@@ -465,6 +474,5 @@ def _start(reference: GroPLEModel | None, problem: MappingProblem, active: Array
     """
     if reference is None or reference.mapping.viewed.shape[1] == 0:
         return None
-    assert reference.scores.V is not None
-    V = reference.scores.V[:, active]
+    V = reference.components(active)
     return np.asarray(reference.mapping.viewed @ (V @ np.linalg.pinv(problem.embedding.V)))

@@ -21,7 +21,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 
+from grople.label_graph import LabelGraph, cosine_graph, positive_scale, spectral_graph
 from grople.moments import LabelMoments
+from grople.optim import top_eigenvectors
 from grople.published import published_groups
 
 __all__ = [
@@ -54,6 +56,11 @@ GROUPINGS = (
 SCALE_NEIGHBOUR = 7
 #: The most groups that ``n_groups="auto"`` considers.
 MAX_AUTO_GROUPS = 40
+#: Labels up to which the graph is a dense matrix, and up to which any matrix of all pairs is made.
+DENSE_LABELS, MOST_PAIRED = 1024, 16384
+#: Leading dimensions in which the columns of more labels are clustered by k-means: by those of
+#: K/ε dimensions the best clustering is found within a factor 1 + ε.
+FEWEST_LEADING = 100
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,11 @@ def fit_groups(
         return Groups(np.arange(L))
     if grouping == "single" or L <= 1:
         return Groups(np.zeros(L, dtype=np.intp))
+    if grouping in ("hierarchical", "published") and L > MOST_PAIRED:
+        raise ValueError(
+            f"grouping={grouping!r} compares all pairs of labels, which takes too much memory for "
+            f"{L} of them: choose 'spectral', 'cosine', 'kmeans' or 'single'"
+        )
     K = _groups_by_eigengap(labels) if n_groups == "auto" else min(int(n_groups), L)
     if grouping == "published":
         return Groups.of(_published(labels, K, random_state))
@@ -170,8 +182,7 @@ def spectral_affinity(labels: LabelMoments) -> Array:
     L = len(squared)
     neighbour = min(SCALE_NEIGHBOUR, L - 1)
     scale = np.sqrt(np.partition(squared, neighbour, axis=1)[:, neighbour])
-    positive = scale[scale > 0]
-    scale = np.maximum(scale, positive.min() if positive.size else 1.0)
+    scale = positive_scale(scale)
     return _normalised(np.exp(-squared / np.multiply.outer(scale, scale)))
 
 
@@ -193,18 +204,33 @@ def _normalised(affinity: Array) -> Array:
     return affinity * root[:, None] * root[None, :]
 
 
+def _spectral_graph(labels: LabelMoments) -> Array | LabelGraph:
+    if labels.n_labels <= DENSE_LABELS:
+        return spectral_affinity(labels)
+    return spectral_graph(labels, SCALE_NEIGHBOUR)
+
+
 def _spectral(labels: LabelMoments, K: int, random_state: Any) -> Array:
-    return _cut(spectral_affinity(labels), K, random_state)
+    return _cut(_spectral_graph(labels), K, random_state)
 
 
 def _cosine(labels: LabelMoments, K: int, random_state: Any) -> Array:
-    return _cut(cosine_affinity(labels), K, random_state)
+    dense = labels.n_labels <= DENSE_LABELS
+    return _cut(cosine_affinity(labels) if dense else cosine_graph(labels), K, random_state)
 
 
-def _cut(affinity: Array, K: int, random_state: Any) -> Array:
-    """Cluster the nodes of a graph by the leading eigenvectors of its normalised affinity."""
+def _leading(affinity: Array | LabelGraph, n_vectors: int) -> tuple[Array, Array]:
+    """Return the leading eigenvalues (descending) and eigenvectors of a graph."""
+    if isinstance(affinity, LabelGraph):
+        return top_eigenvectors(affinity.__matmul__, affinity.n_labels, n_vectors)
     L = len(affinity)
-    values, vectors = scipy.linalg.eigh(affinity, subset_by_index=[L - K, L - 1])
+    values, vectors = scipy.linalg.eigh(affinity, subset_by_index=[L - n_vectors, L - 1])
+    return values[::-1], vectors[:, ::-1]
+
+
+def _cut(affinity: Array | LabelGraph, K: int, random_state: Any) -> Array:
+    """Cluster the nodes of a graph by the leading eigenvectors of its normalised affinity."""
+    values, vectors = _leading(affinity, K)
     # Copies of a label differ only where the eigenvalue is zero, and there by chance.
     vectors = vectors[:, values > 1e-8]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -217,8 +243,12 @@ def _published(labels: LabelMoments, K: int, random_state: Any) -> Array:
 
 def _kmeans_columns(labels: LabelMoments, K: int, random_state: Any) -> Array:
     # The rows of Q√Λ (YᵀY = QΛQᵀ) lie as far from each other as the label columns do.
-    values, vectors = scipy.linalg.eigh(labels.signed_gram())
-    keep = values > np.finfo(float).eps * max(float(values[-1]), 1.0) * len(values)
+    if labels.n_labels <= DENSE_LABELS:
+        values, vectors = scipy.linalg.eigh(labels.signed_gram())
+    else:
+        leading = max(FEWEST_LEADING, 2 * K)
+        values, vectors = top_eigenvectors(labels.signed_product, labels.n_labels, leading)
+    keep = values > np.finfo(float).eps * max(float(values.max()), 1.0) * len(values)
     return _kmeans(vectors[:, keep] * np.sqrt(values[keep]), K, random_state)
 
 
@@ -253,7 +283,8 @@ def _kmeans(points: Array, K: int, random_state: Any) -> Array:
 
 def _groups_by_eigengap(labels: LabelMoments) -> int:
     # The first eigenvalue is 1 for any graph; a gap behind it says nothing of groups.
-    values = scipy.linalg.eigvalsh(spectral_affinity(labels))[::-1][1:]
+    values, _ = _leading(_spectral_graph(labels), min(MAX_AUTO_GROUPS + 1, labels.n_labels))
+    values = values[1:]
     most = min(MAX_AUTO_GROUPS, len(values)) - 1
     return int(np.argmax(values[:most] - values[1 : most + 1])) + 2 if most > 0 else 1
 

@@ -94,3 +94,23 @@ def test_features_tell_the_group():
 def test_nonsense_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         make_grouped_multilabel(**wrong)
+
+
+def test_features_of_a_label():
+    few, many = (
+        make_grouped_multilabel(
+            2000, 5000, 20, 4, features_per_label=n, noise=0.0, features_per_row=40, random_state=0
+        )
+        for n in (2, 64)
+    )
+    # A label has features of its own and its group's: at most so many occur at all.
+    assert len(np.unique(few.X.indices)) <= 20 + 4
+    assert 20 + 4 < len(np.unique(many.X.indices)) <= 20 * 32 + 4 * 32
+    assert np.diff(many.X.indptr).mean() > np.diff(few.X.indptr).mean()
+    with pytest.raises(ValueError, match="features_per_label must be at least 2, not 1"):
+        make_grouped_multilabel(features_per_label=1)
+
+
+def test_places_are_narrow():
+    bundle = make_grouped_multilabel(50, random_state=0)
+    assert {bundle.X.indices.dtype, bundle.Y.indices.dtype} == {np.dtype(np.int32)}

@@ -319,6 +319,23 @@ def test_blocks_and_containers_of_counts():
     np.testing.assert_array_equal(blocks.by_label, whole.by_label)
 
 
+@pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_do_not_depend_on_chunks(chunk, weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    scores, B = rng.standard_normal((40, 7)), rng.random((40, 7)) < 0.3
+    weights = rng.random(40) if weighted else None
+    monkeypatch.setattr(decision.counts, "CHUNK", chunk)
+    found = ScoreCounts.from_scores([(scores, B.astype(int), weights)], 7)
+    each = np.broadcast_to((np.ones(40) if weights is None else weights)[:, None], (40, 7))
+    edges = decision.counts.bin_edges(decision.LABEL_BINS)
+    for label in range(7):
+        for which, mask in enumerate((np.ones(40, bool), B[:, label])):
+            expected, _ = np.histogram(scores[mask, label], edges, weights=each[mask, label])
+            np.testing.assert_allclose(found.by_label[which, label], expected, atol=1e-12)
+    np.testing.assert_allclose(found.shared.sum(axis=1), [each.sum(), each[B].sum()])
+
+
 def test_explicit_zeros_are_no_marks():
     scores, B = sample()
     marks = sp.csr_array(np.ones_like(B))

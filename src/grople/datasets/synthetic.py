@@ -16,7 +16,6 @@ __all__ = ["make_grouped_multilabel"]
 BLOCK_ROWS = 1 << 16
 #: How often draws that repeat a label of their row are drawn again.
 REDRAWS = 8
-FEATURES_PER_LABEL = 8
 
 Integers = NDArray[np.int64]
 
@@ -30,6 +29,7 @@ def make_grouped_multilabel(
     *,
     cardinality: float = ...,
     features_per_row: float = ...,
+    features_per_label: int = ...,
     tail: float = ...,
     noise: float = ...,
     random_state: Any = ...,
@@ -46,6 +46,7 @@ def make_grouped_multilabel(
     *,
     cardinality: float = ...,
     features_per_row: float = ...,
+    features_per_label: int = ...,
     tail: float = ...,
     noise: float = ...,
     random_state: Any = ...,
@@ -61,6 +62,7 @@ def make_grouped_multilabel(
     *,
     cardinality: float = 3.0,
     features_per_row: float = 20.0,
+    features_per_label: int = 8,
     tail: float = 1.0,
     noise: float = 0.1,
     random_state: Any = None,
@@ -84,6 +86,8 @@ def make_grouped_multilabel(
         count once, so that the average falls short where groups are small.
     features_per_row : float
         Features drawn a row, on average, at least one; equal ones add up.
+    features_per_label : int
+        Features that belong to a label, at least two: half of them to its whole group.
     tail : float
         Zipf exponent of the labels' popularity: 0 makes all equally frequent, 1 is natural.
     noise : float
@@ -106,8 +110,10 @@ def make_grouped_multilabel(
     Bundle('grouped': 500 rows, 100 sparse features, 20 labels, 2.768 a row)
     """
     _validate(n_rows, n_features, n_labels, n_groups, cardinality, features_per_row, tail, noise)
+    if features_per_label < 2:
+        raise ValueError(f"features_per_label must be at least 2, not {features_per_label!r}")
     rng = np.random.default_rng(random_state)
-    plan = _Plan(rng, n_features, n_labels, n_groups, tail)
+    plan = _Plan(rng, n_features, n_labels, n_groups, features_per_label, tail)
     X_blocks, Y_blocks = [], []
     for start in range(0, n_rows, BLOCK_ROWS):
         rows = min(BLOCK_ROWS, n_rows - start)
@@ -127,7 +133,13 @@ class _Plan:
     """What is planted: groups, popularities and the features of each label."""
 
     def __init__(
-        self, rng: np.random.Generator, n_features: int, n_labels: int, n_groups: int, tail: float
+        self,
+        rng: np.random.Generator,
+        n_features: int,
+        n_labels: int,
+        n_groups: int,
+        features_per_label: int,
+        tail: float,
     ) -> None:
         self.n_features, self.n_labels = n_features, n_labels
         # Labels stand in the order of their groups, so that a group is one stretch of the
@@ -140,8 +152,9 @@ class _Plan:
         self.cumulated = np.concatenate([[0.0], np.cumsum(popularity)])
         starts = np.searchsorted(sorted_groups, np.arange(n_groups + 1))
         self.bounds = self.cumulated[starts]
-        shared = rng.integers(n_features, size=(n_groups, FEATURES_PER_LABEL // 2))
-        own = rng.integers(n_features, size=(n_labels, FEATURES_PER_LABEL // 2))
+        of_group = features_per_label // 2
+        shared = rng.integers(n_features, size=(n_groups, of_group))
+        own = rng.integers(n_features, size=(n_labels, features_per_label - of_group))
         self.features = np.concatenate([shared[self.group_of_label], own], axis=1)
 
 
@@ -168,7 +181,7 @@ def _draw_labels(
         pending = _repeats(rows * plan.n_labels + labels)
         if not len(pending):
             break
-    Y = sp.csr_array((np.ones(len(rows), np.int8), (rows, labels)), shape=(n_rows, plan.n_labels))
+    Y = _csr(np.ones(len(rows), np.int8), rows, labels, (n_rows, plan.n_labels))
     Y.data[:] = 1  # what was still drawn twice counts once
     return Y
 
@@ -188,10 +201,16 @@ def _draw_features(
     rows = np.repeat(np.arange(n_rows), 1 + rng.poisson(features_per_row - 1, size=n_rows))
     n_own = np.diff(Y.indptr)[rows]
     label = Y.indices[Y.indptr[:-1][rows] + rng.integers(n_own)]
-    features = plan.features[label, rng.integers(FEATURES_PER_LABEL, size=len(rows))]
+    features = plan.features[label, rng.integers(plan.features.shape[1], size=len(rows))]
     anywhere = np.flatnonzero(rng.random(len(rows)) < noise)
     features[anywhere] = rng.integers(plan.n_features, size=len(anywhere))
-    return sp.csr_array((np.ones(len(rows)), (rows, features)), shape=(n_rows, plan.n_features))
+    return _csr(np.ones(len(rows)), rows, features, (n_rows, plan.n_features))
+
+
+def _csr(values: Any, rows: Integers, columns: Integers, shape: tuple[int, int]) -> Any:
+    """Return a CSR array whose places are 32-bit numbers, as liblinear and others want them."""
+    places = rows.astype(np.int32), columns.astype(np.int32)
+    return sp.csr_array((values, places), shape=shape)
 
 
 def _validate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ Array = NDArray[Any]
 
 #: Bins of the score, for the shared curve and for the threshold of each label.
 SHARED_BINS, LABEL_BINS = 4096, 256
+#: Scores put into bins at a time: what is made of them on the way stays in the cache.
+CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,20 @@ class ScoreCounts:
 
     def add(self, scores: Array, marks: Any, weights: Array | None) -> None:
         """Count one more block."""
-        bins = score_bins(scores)
-        n_labels = bins.shape[1]
         row, column = sp.csr_array(marks).nonzero()
-        columns = np.broadcast_to(np.arange(n_labels), bins.shape).ravel()
-        weight = None if weights is None else np.repeat(weights, n_labels)
-        self.add_bins(0, columns, bins.ravel(), weight)
-        self.add_bins(1, column, bins[row, column], None if weights is None else weights[row])
+        have = None if weights is None else weights[row]
+        self.add_bins(1, column, score_bins(scores[row, column]), have)
+        n_rows, n_labels = scores.shape
+        width = max(1, CHUNK // max(n_rows, 1))
+        for first in range(0, n_labels, width):
+            some = slice(first, min(first + width, n_labels))
+            bins = score_bins(scores[:, some]).ravel()
+            each = None if weights is None else np.repeat(weights, some.stop - first)
+            self.shared[0] += np.bincount(bins, each, SHARED_BINS)
+            bins //= SHARED_BINS // LABEL_BINS
+            bins += np.tile(np.arange(some.stop - first) * LABEL_BINS, n_rows)
+            counted = np.bincount(bins, each, (some.stop - first) * LABEL_BINS)
+            self.by_label[0, some] += counted.reshape(-1, LABEL_BINS)
 
     def add_bins(self, which: int, labels: Array, bins: Array, weights: Array | None) -> None:
         """Count pairs by their bins: all of them (``which`` = 0) or the positive ones (1)."""
@@ -102,11 +112,14 @@ def score_bins(scores: Any) -> Any:
     return bins + whole(scores > looked_up(edges, bins + 1))
 
 
+@functools.cache
 def bin_edges(n_bins: int) -> Array:
     """Return the edges of the bins, from −∞ to ∞."""
     squashed = np.linspace(-1.0, 1.0, n_bins + 1)[1:-1]
     inner = squashed / (1.0 - np.abs(squashed))
-    return np.concatenate([[-np.inf], inner, [np.inf]])
+    edges = np.concatenate([[-np.inf], inner, [np.inf]])
+    edges.flags.writeable = False  # shared by all callers
+    return edges
 
 
 def bin_centres(n_bins: int) -> Array:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from grople.moments.products import ThreadedProduct
 
 __all__ = ["LabelMoments"]
 
@@ -93,10 +96,21 @@ class LabelMoments:
     def signed_product(self, W: Array) -> Array:
         """Return YᵀY W = (4BᵀB − 2(s1ᵀ + 1sᵀ) + n11ᵀ) W, sparse and low-rank parts apart."""
         totals = W.sum(axis=0)
-        result = 4.0 * (self.cooccurrence @ W)
+        result = self._pairs_in_floats @ W
+        result *= 4.0
         result -= 2.0 * np.multiply.outer(self.counts, totals)
         result += self.n * totals - 2.0 * (self.counts @ W)
         return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is only there to multiply faster is made again where it is needed.
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+
+    @cached_property
+    def _pairs_in_floats(self) -> Any:
+        # Products of whole numbers are not those of BLAS.
+        pairs = self.cooccurrence.astype(np.float64, copy=False)
+        return ThreadedProduct(pairs) if sp.issparse(pairs) else pairs
 
     def pairs(self) -> Array:
         """Return BᵀB as a dense matrix."""

@@ -105,10 +105,14 @@ class FeatureView:
 
     def points(self, W: Array) -> Array:
         """Return the (centred) points U = YW of the rows, a row each."""
-        points = 2.0 * (self.moments.marks @ W) - W.sum(axis=0)  # type: ignore[attr-defined]
+        points = np.asarray(self.moments.marks @ W)  # type: ignore[attr-defined]
+        points *= 2.0
+        points -= W.sum(axis=0)
         if self.centre:
             points -= self.moments.labels.sums @ W / self.moments.n
-        return np.asarray(points * self._roots[:, None])
+        if self.moments.weights is not None:  # type: ignore[attr-defined]
+            points *= self._roots[:, None]
+        return points
 
     def row_squares(self) -> Array:
         """Return ‖x̃‖² of each row."""

@@ -2,6 +2,7 @@
 
 from grople.optim.batched import BatchedProblem, BatchedSolution, Weights, batched_proximal
 from grople.optim.blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
+from grople.optim.cross import cross_approximation
 from grople.optim.linalg import (
     Spectrum,
     by_diagonal,
@@ -33,6 +34,7 @@ __all__ = [
     "blocks_of_rows",
     "by_diagonal",
     "conjugate_gradient",
+    "cross_approximation",
     "inverse_diagonal",
     "lanczos_quadrature",
     "largest_eigenvalue",

@@ -13,6 +13,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from grople.arrays import is_foreign, namespace
+from grople.optim.eigenvectors import block_lanczos
 
 __all__ = [
     "Spectrum",
@@ -33,6 +34,8 @@ Product = Callable[[Array], Array]
 DENSE_SIZE = 256
 #: Accuracy of solutions whose mean over random vectors blurs more than that.
 PROBE_TOL = 1e-3
+# Up to so many vectors one Krylov space of single vectors is cheap enough.
+FEW_VECTORS = 32
 
 
 @dataclass(frozen=True)
@@ -94,20 +97,31 @@ def largest_eigenvalue(product: Product, size: int) -> float:
     return float(values[0]) * (1 + 1e-3)
 
 
-def top_eigenvectors(product: Product, size: int, n_vectors: int) -> tuple[Array, Array]:
+def top_eigenvectors(
+    product: Product,
+    size: int,
+    n_vectors: int,
+    *,
+    tol: float = 1e-8,
+    start: Array | None = None,
+) -> tuple[Array, Array]:
     """Return the leading eigenvalues (descending) and eigenvectors of a symmetric operator.
 
     Signs are fixed (the largest entry of each vector is positive), so that equal operators
-    give equal vectors.
+    give equal vectors. Small operators are decomposed whole, few vectors found by Lanczos to
+    rounding; many vectors of a large one by blocks (:func:`block_lanczos`), each to a certified
+    residual of ``tol`` times its value, from a ``start`` if there is one.
     """
     n_vectors = min(n_vectors, size)
-    if size <= max(DENSE_SIZE, 4 * n_vectors):
+    if size <= max(DENSE_SIZE, 6 * n_vectors):
         matrix = product(np.eye(size))
         values, vectors = scipy.linalg.eigh(
             (matrix + matrix.T) / 2, subset_by_index=[size - n_vectors, size - 1]
         )
-    else:
+    elif n_vectors <= FEW_VECTORS:
         values, vectors = _lanczos(product, size, n_vectors, tol=0.0)
+    else:
+        values, vectors = block_lanczos(product, size, n_vectors, tol=tol, start=start)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
@@ -158,18 +172,24 @@ def conjugate_gradient(
     scaled = precondition(residual)
     direction = scaled.copy()
     energy = np.einsum("ij,ij->j", residual, scaled)
+    del scaled  # arrays of this size are not held longer than they are needed
     for _ in range(max_iter):
         if np.all(np.linalg.norm(residual, axis=0) <= target):
             break
-        image = product(direction) + direction * shifts
+        image = direction * shifts
+        image += product(direction)
         bent = np.einsum("ij,ij->j", direction, image)
         length = np.divide(energy, bent, out=np.zeros_like(energy), where=bent > 0)
         Z += direction * length
-        residual -= image * length
+        image *= length
+        residual -= image
+        del image
         scaled = precondition(residual)
         energy_next = np.einsum("ij,ij->j", residual, scaled)
         ratio = np.divide(energy_next, energy, out=np.zeros_like(energy), where=energy > 0)
-        direction = scaled + direction * ratio
+        direction *= ratio
+        direction += scaled
+        del scaled
         energy = energy_next
     return Z
 
