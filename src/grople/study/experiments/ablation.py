@@ -118,10 +118,11 @@ def _pairs(store: Store, name: str) -> dict[str, tuple[Average, Average]]:
         for row in store.rows(task="published", method=name)
         if _of_comparison(row) or _fixed(name, row.setting)
     ]
-    found = averages(rows, usual=True)
     pairs = {}
-    for dataset in data_order(average.dataset for average in found):
-        part = [average for average in found if average.dataset == dataset]
+    for dataset in data_order(row.dataset for row in rows):
+        here = [row for row in rows if row.dataset == dataset]
+        folds = [{row.fold for row in here if (row.setting["alpha"] > 0) == w} for w in (1, 0)]
+        part = averages(row for row in here if row.fold in folds[0] & folds[1])
         with_it = [average for average in part if average.setting["alpha"] > 0]
         without = [average for average in part if average.setting["alpha"] == 0]
         if with_it and without:

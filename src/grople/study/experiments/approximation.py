@@ -111,8 +111,12 @@ def _table(found: dict[tuple[str, str], Average], metric: str) -> Table:
     )
 
 
+def _complete(found: dict[tuple[str, str], Average]) -> list[str]:
+    return data_order(d for d, _ in found if all((d, m) in found for m in NAMES))
+
+
 def _ranks(found: dict[tuple[str, str], Average], metric: str) -> dict[str, float]:
-    datasets = data_order(d for d, _ in found if all((d, m) in found for m in NAMES))
+    datasets = _complete(found)
     means = [[round(found[d, m].mean[metric], 3) for m in NAMES] for d in datasets]
     if not means:
         return {}
@@ -145,7 +149,7 @@ def _findings(found: dict[tuple[str, str], Average], compared: Sequence[Pair]) -
         first += min(ranks, key=lambda m: ranks[m]) == "GroPLE"
         order = ", ".join(f"{m} {r:.2f}" for m, r in sorted(ranks.items(), key=lambda p: p[1]))
         told.append(f"{measure_name(metric)}: {order}")
-    n = len({dataset for dataset, _ in found})
+    n = len(_complete(found))
     verdict = judged(first, len(METRICS), n)
     return [
         Finding(

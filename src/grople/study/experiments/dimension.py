@@ -25,7 +25,7 @@ from grople.study.published import METRICS, measure_name
 from grople.study.reading import Average, averages
 from grople.study.splits import data, label_count
 from grople.study.statistics import rank_rows
-from grople.study.store import Store
+from grople.study.store import Row, Store
 from grople.study.units import Batch
 
 __all__ = ["EXPERIMENT", "dimensions"]
@@ -125,8 +125,9 @@ def _curves(store: Store) -> Curves:
     """Return the best average of each data set, share of dimensions and method."""
     found: dict[tuple[str, float, str], Average] = {}
     for name in NAMES:
-        for average in averages(store.rows(task="published", method=name)):
-            for share in _shares(average):
+        rows = [row for row in store.rows(task="published", method=name) if _shares(row)]
+        for average in averages(rows, usual=True):
+            for share in _shares(average.rows[0]):
                 place = average.dataset, share, name
                 held = found.get(place)
                 if held is None or average.total > held.total:
@@ -134,16 +135,16 @@ def _curves(store: Store) -> Curves:
     return found
 
 
-def _shares(average: Average) -> list[float]:
-    size = average.setting["n_components"]
-    if average.method != "GroPLE":
+def _shares(row: Row) -> list[float]:
+    size = row.setting["n_components"]
+    if row.method != "GroPLE":
         return [size] if size in SHARES else []
     others = {k: v for k, v in FIXED.items() if k != "n_components"}
-    known = METHODS["GroPLE"].known(average.dataset) or OTHERWISE
+    known = METHODS["GroPLE"].known(row.dataset) or OTHERWISE
     others |= {"alpha": known["alpha"], "beta": known["beta"]}
-    if any(average.setting[name] != value for name, value in others.items()):
+    if any(row.setting[name] != value for name, value in others.items()):
         return []
-    return [share for share in SHARES if dimensions(average.dataset, share) == size]
+    return [share for share in SHARES if dimensions(row.dataset, share) == size]
 
 
 def _complete(curves: Curves, share: float) -> list[str]:
