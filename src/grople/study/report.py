@@ -70,10 +70,11 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
         The folder of the files.
     """
     path = Path(path)
-    page, exhibits = study_page(store, command=command)
-    if path.suffix == ".md":
-        write_text(path, study_markdown(store, exhibits, command))
+    if path.suffix == ".md":  # no picture needs to be drawn
+        shown = {name: experiment.show(store) for name, experiment in EXPERIMENTS.items()}
+        write_text(path, study_markdown(store, shown, command))
         return path.parent
+    page, exhibits = study_page(store, command=command)
     folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "_files")
     if files:
         folder.mkdir(parents=True, exist_ok=True)
