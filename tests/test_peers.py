@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import f1_score
 
 pytest.importorskip("benchmarks.peers")  # not part of a source distribution
-from benchmarks.peers import environments, harness, splits
+from benchmarks.peers import environments, harness, splits, tables
 from benchmarks.peers.thresholds import (
     Candidates,
     best_thresholds,
@@ -22,6 +23,7 @@ from benchmarks.peers.thresholds import (
     labels_above,
     stacked,
 )
+from grople.datasets import load
 
 AVERAGES = {"example_f1": "samples", "micro_f1": "micro"}
 
@@ -87,7 +89,10 @@ def here(tmp_path, monkeypatch):
     for module in (harness, splits):
         monkeypatch.setattr(module, "FOLDER", tmp_path)
     monkeypatch.setattr(environments, "interpreter", lambda name: Path(sys.executable))
-    return splits.stored_split("debtags-mini")
+    data = load("debtags-mini")
+    parts = data.X[:1000, :300], data.Y[:1000, :40]
+    monkeypatch.setattr(splits, "_parts", lambda name: splits._seen(*parts, np.arange(1000) < 700))
+    return splits.stored_split("small")
 
 
 def test_a_run_measures_what_the_competitor_predicts(here):
@@ -109,12 +114,26 @@ def test_a_run_measures_what_the_competitor_predicts(here):
         decided = scores >= record["thresholds"][measure][0]
         assert record[measure] == pytest.approx(reached(truth, decided, measure), abs=1e-9)
         # Tuned on other rows, it comes close to what the best threshold would have given.
-        best = max(reached(truth, scores >= t, measure) for t in np.linspace(-0.8, 0.2, 21))
-        assert best - 0.02 < record[measure]
+        best = best_thresholds(candidates(scores, scores.shape[1]), here.truth)[measure][1]
+        assert best - 0.02 < record[measure] <= best + 1e-9
     first = truth[np.arange(len(truth)), scores.argmax(axis=1)]
     assert record["precision_at_1"] == pytest.approx(first.mean())
     again = harness.load_counts("ridge", here, "micro_f1")
     assert again.micro_f1() == record["micro_f1"]
+    check_tables(record, here.name)
+
+
+def check_tables(record, name):
+    """A competitor with the very same result is neither ahead nor faster."""
+    twin = harness.prediction_path(tables.OURS, name)
+    twin.write_bytes(harness.prediction_path("ridge", name).read_bytes())
+    found = {("ridge", name): record, (tables.OURS, name): record}
+    shown = tables.data_table(found, name)
+    assert shown.count(f"**{tables.share(record['example_f1'])}**") == 2
+    ahead = tables.bootstrap_table(found, [name])
+    assert len(re.findall(r" \+0\.000 \[\+0\.000, \+0\.000\] \|\s+\+0\.0 %", ahead)) == 2
+    cells = tables.goal_table(found, [name]).splitlines()[-1].split("|")
+    assert [cell.strip() for cell in cells[-3:-1]] == ["1×", "1×"]
 
 
 def test_a_run_past_its_limit_is_listed_as_such(here):
@@ -123,7 +142,7 @@ def test_a_run_past_its_limit_is_listed_as_such(here):
     assert "example_f1" not in record
 
 
-def test_results_are_not_computed_twice(here, tmp_path, monkeypatch, capsys):
+def test_results_are_not_computed_twice(here, tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "installed", lambda name: True)
     path = tmp_path / "results.jsonl"
     monkeypatch.setattr(harness, "RESULTS", path)
@@ -136,9 +155,9 @@ def test_results_are_not_computed_twice(here, tmp_path, monkeypatch, capsys):
         },
     )  # fmt: skip
     for _ in range(2):
-        harness.run_all(["ridge", "omikuji"], ["debtags-mini"])
+        harness.run_all(["ridge", "omikuji"], [here.name])
     assert runs == ["ridge", "omikuji"]
-    harness.run_all(["ridge"], ["debtags-mini"], again=True)
+    harness.run_all(["ridge"], [here.name], again=True)
     assert runs[2:] == ["ridge"]
     assert len(path.read_text().splitlines()) == 3
-    assert set(harness.records(path)) == {("ridge", "debtags-mini"), ("omikuji", "debtags-mini")}
+    assert set(harness.records(path)) == {("ridge", here.name), ("omikuji", here.name)}
