@@ -43,10 +43,12 @@ def write() -> None:
 
 def section(found: tables.Records, name: str) -> str:
     """Return a data set's table under its heading."""
-    n_train, n_test, n_features, n_labels = stored_split(name).shape
+    split = stored_split(name)
+    n_train, n_test, n_features, n_labels = split.shape
     return (
         f"### {name}\n\n{n_train:,} rows to learn from, {n_test:,} to test; {n_features:,} "
-        f"features, {n_labels:,} labels.\n\n{tables.data_table(found, name)}"
+        f"features, {n_labels:,} labels; split {split.fingerprint}.\n\n"
+        f"{tables.data_table(found, name)}"
     )
 
 
