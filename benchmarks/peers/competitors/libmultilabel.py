@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import libmultilabel.linear as linear
+import psutil
 
-# It starts a thread a core whatever it is told: let them share one.
-os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+# It starts a thread a core whatever it is told: tell it that there is one.
+psutil.cpu_count = lambda logical=True: 1
 
 
 def fit(X: Any, Y: Any) -> Any:
