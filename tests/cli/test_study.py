@@ -250,6 +250,8 @@ def test_a_run_that_is_interrupted_keeps_what_it_has(tmp_path):
         [sys.executable, "-m", "grople", "study", "run", "comparison", "--store", str(tmp_path),
          "--data", str(path), "--protocols", "published", "--methods", "GroPLE"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, encoding="utf-8",
+        # Undo what a shell does to programs in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

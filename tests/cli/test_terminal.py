@@ -16,6 +16,11 @@ GROPLE = [sys.executable, "-m", "grople"]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals work otherwise there")
 
 
+def hear_interrupts() -> None:
+    """Undo what a shell does to programs in the background, so that they can be interrupted."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_colours_and_progress_on_a_terminal_only(things):
     """On a terminal there is colour and a step that moves; in a pipe there is neither."""
     command = [*GROPLE, "fit", "things.jsonl", "-o", "t.grople", "--method", "ridge"]
@@ -47,7 +52,7 @@ def test_an_interrupt_leaves_no_half_file(things):
     before = sorted(things.iterdir())
     process = subprocess.Popen(
         [*GROPLE, "predict", "m.grople", "-", "-o", "out.jsonl"],
-        stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts,
     )  # fmt: skip
     process.stdin.write(b"a card game\n")
     process.stdin.flush()
