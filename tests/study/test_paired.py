@@ -191,3 +191,20 @@ def test_a_method_run_on_few_data_sets_does_not_empty_the_ranks(tmp_path):
     assert table.rows[-1][0] == "average rank"
     assert "without MLSF" in table.note
     assert "over 6 data sets" in exhibit.findings[0].sentence
+
+
+def test_ranks_compare_methods_on_the_folds_that_all_of_them_ran(tmp_path):
+    # PLST's later folds are easier than the first: over its own folds it would come first.
+    values = {"GroPLE": [0.5], "PLST": [0.4, 0.9, 0.9]}
+    with Store(tmp_path) as store:
+        for i in range(3):
+            for name, folds in values.items():
+                setting = METHODS[name].grid[0]
+                for fold, value in enumerate(folds if i else folds[:1] * 3):
+                    batch = Batch("published", f"data{i}", name, fold, "f", (setting,))
+                    store.add(batch, setting, dict.fromkeys(METRICS, value), 1.0)
+        exhibit = EXPERIMENTS["comparison"].show(store)
+    table = dict(exhibit.tables)["published_accuracy"]
+    ranks = dict(zip(table.columns, table.rows[-1], strict=True))
+    assert (ranks["GroPLE"].value, ranks["PLST"].value) == (1.0, 2.0)
+    assert "on the folds that all of them ran (data1 1, data2 1)" in table.note

@@ -14,7 +14,7 @@ from grople.study.published import METRICS, paper_dataset
 from grople.study.store import Row
 from grople.study.units import Setting, canonical
 
-__all__ = ["Average", "averages", "best", "data_order", "matching"]
+__all__ = ["Average", "averages", "best", "data_order", "matching", "shared_folds"]
 
 Array = NDArray[np.float64]
 
@@ -35,6 +35,11 @@ class Average:
     def by_fold(self, metric: str) -> Array:
         """Return a measure on each fold."""
         return np.array([row.result[metric] for row in self.rows], dtype=float)
+
+    def over(self, folds: Iterable[int], metric: str) -> float:
+        """Return the mean of a measure over some of the folds."""
+        wanted = set(folds)
+        return float(np.mean([row.result[metric] for row in self.rows if row.fold in wanted]))
 
     def same_folds(self, other: Average) -> bool:
         """Whether two averages are over the same folds of the same data."""
@@ -96,6 +101,24 @@ def averages(
                 )
             )
     return found
+
+
+def shared_folds(found: Iterable[Average]) -> list[int]:
+    """Return the folds, of the same rows, that all of these averages are over.
+
+    Examples
+    --------
+    >>> def run(method, folds):
+    ...     rows = [
+    ...         Row("", "t", "d", method, fold, {}, 0, "", {"accuracy": 0.5}, 1.0, {})
+    ...         for fold in folds
+    ...     ]
+    ...     return averages(rows, ["accuracy"])[0]
+    >>> shared_folds([run("a", [0, 1, 2]), run("b", [0, 2])])
+    [0, 2]
+    """
+    every = [{(row.fold, row.fingerprint) for row in average.rows} for average in found]
+    return sorted(fold for fold, _ in set.intersection(*every)) if every else []
 
 
 def best(found: Iterable[Average], metric: str) -> Average | None:

@@ -12,7 +12,7 @@ from grople.pages import Cell, Table
 from grople.study.methods import EVERY, METHODS
 from grople.study.paired import Interval
 from grople.study.published import METRICS, measure_name, ours, paper_dataset, published_table
-from grople.study.reading import Average, data_order
+from grople.study.reading import Average, data_order, shared_folds
 from grople.study.statistics import rank_rows
 from grople.study.store import Row
 
@@ -48,24 +48,28 @@ def methods_of(cells: Cells) -> list[str]:
 def complete(cells: Cells) -> tuple[list[str], list[str]]:
     """Return data sets and methods to rank: methods run on half of them, data sets with all these.
 
-    Examples
-    --------
-    >>> runs = [("medical", "GroPLE"), ("CAL500", "GroPLE"), ("medical", "PLST"),
-    ...         ("CAL500", "PLST"), ("corel5k", "GroPLE"), ("medical", "BSVM")]
-    >>> complete({run: None for run in runs})
-    (['medical', 'CAL500'], ['GroPLE', 'PLST'])
+    A data set counts where the methods have a fold in common: ranks compare them on such folds.
     """
     names = methods_of(cells)
     counts = {name: sum(method == name for _, method in cells) for name in names}
     names = [name for name in names if counts[name] >= RANKED * max(counts.values())]
     datasets = data_order(dataset for dataset, _ in cells)
-    return [d for d in datasets if all((d, m) in cells for m in names)], names
+    whole = [d for d in datasets if all((d, m) in cells for m in names)]
+    return [d for d in whole if _compared(cells, d, names)], names
+
+
+def _compared(cells: Cells, dataset: str, methods: Sequence[str]) -> list[int]:
+    """Return the folds of a data set that methods are compared on: those that all of them ran."""
+    return shared_folds(cells[dataset, method] for method in methods)
 
 
 def complete_ranks(cells: Cells, metric: str) -> tuple[list[str], list[str], Any]:
     """Return data sets, methods and the ranks between them; None where there is nothing to rank."""
     datasets, methods = complete(cells)
-    means = [[round(cells[d, m].mean[metric], 3) for m in methods] for d in datasets]
+    means = [
+        [round(cells[d, m].over(_compared(cells, d, methods), metric), 3) for m in methods]
+        for d in datasets
+    ]
     ranks = rank_rows(means, ranks=False) if len(datasets) > 1 and len(methods) > 1 else None
     return datasets, methods, ranks
 
@@ -118,11 +122,14 @@ def measure_table(cells: Cells, metric: str, title: str, *, paper: str) -> Table
 def _note(cells: Cells, datasets: list[str], ranked: list[str], paper: str) -> str:
     folds = " or ".join(map(str, sorted({average.folds for average in cells.values()})))
     left_out = [method for method in methods_of(cells) if method not in ranked]
+    shared = {d: len(_compared(cells, d, ranked)) for d in datasets}
+    fewer = [f"{d} {n}" for d, n in shared.items() if n < max(shared.values())]
     return (
         f"Mean ± population standard deviation over {folds} folds and (rank); 0/0 counts 0; bold: "
         f"the best of the row. The average rank is over the {len(datasets)} data sets that "
         f"{'these methods were' if left_out else 'every method was'} run on"
         + (f", without {', '.join(left_out)}, run on fewer than half" if left_out else "")
+        + (f", on the folds that all of them ran ({', '.join(fewer)})" if fewer else "")
         + (", the paper's over its eleven" if paper == "cells" else "")
         + ("." if not paper else ". Differences are coloured from −0.05 to +0.05.")
     )
