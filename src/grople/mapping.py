@@ -319,17 +319,19 @@ class MappingProblem:
         """
         turn, shifts = self._shifts(alpha, gamma)
         if not self.in_full and shifts.min() > 0:
-            points = self.view.points(self.embedding.W) @ turn
-            first = None if start is None else start @ turn
-            return self._row_space.solve(points, shifts, tol, first) @ turn.T
-        Z = self._solve_shifted(self.target if alpha == 0 else self.target @ turn, shifts)
-        return Z if alpha == 0 else Z @ turn.T
+            points, first = self.view.points(self.embedding.W), start
+            if turn is not None:
+                points, first = points @ turn, None if start is None else start @ turn
+            Z = self._row_space.solve(points, shifts, tol, first)
+        else:
+            right = self.target if turn is None else self.target @ turn
+            Z = self._solve_shifted(right, shifts)
+        return Z if turn is None else Z @ turn.T
 
-    def _shifts(self, alpha: float, gamma: float) -> tuple[Array, Array]:
-        """Return the eigenvectors of R and what is added to XᵀX along each."""
-        d = self.embedding.n_components
+    def _shifts(self, alpha: float, gamma: float) -> tuple[Array | None, Array]:
+        """Return the eigenvectors of R, None where α = 0, and what is added to XᵀX along each."""
         if alpha == 0:
-            return np.eye(d), np.full(d, float(gamma))
+            return None, np.full(self.embedding.n_components, float(gamma))
         turn = self.relation_spectrum.vectors
         return turn, gamma + alpha * np.maximum(self.relation_spectrum.values, 0.0)
 

@@ -60,3 +60,18 @@ def test_the_comparison_sorts_by_any_column(browser, report):
     browser.run(f"{table}.tHead.rows[0].cells[1].querySelector('button').click()")
     assert browser.run(values) == falling[::-1]
     assert len(falling) == 12
+
+
+@pytest.mark.parametrize(
+    ("tables", "width"), [(".wide table", 1047), (":not(.wide) > * > table", 718)]
+)
+def test_on_paper_no_table_is_cut_off(browser, report, tables, width):
+    # A4 with margins of a centimetre, at 96 pixels an inch: across for wide tables, else upright.
+    browser.open(report, width=width)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        widths = browser.run(f"[...document.querySelectorAll('{tables}')].map(t => t.offsetWidth)")
+        assert widths
+        assert max(widths) <= width
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["ThreadedProduct", "ViewedRows", "allowed_threads"]
 
@@ -20,9 +21,13 @@ LEAST_WORK = 1 << 21
 CHUNK = 64
 
 
+#: Looks for the loaded libraries once: that takes milliseconds, asking them takes none.
+_libraries = functools.cache(ThreadpoolController)
+
+
 def allowed_threads() -> int:
     """Return how many threads linear algebra may use here (as ``threadpoolctl`` limits it)."""
-    found = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    found = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
     return max(found, default=1)
 
 

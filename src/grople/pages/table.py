@@ -20,6 +20,8 @@ __all__ = ["Cell", "Table", "format_value"]
 MISSING = "–"
 #: Rows from which a table scrolls in a window of its own, its header staying in view.
 LONG = 40
+#: Columns from which a table is printed across the longer side of the paper.
+WIDE = 8
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -187,8 +189,11 @@ class Table:
             else ""
         )
         window = "scroll long" if len(self.rows) >= LONG else "scroll"
+        outer, columns = "table", len(self.columns)
+        if columns >= WIDE:
+            outer = f'table wide" style="--columns:{columns}'
         return (
-            f'<div class="table">{search}'
+            f'<div class="{outer}">{search}'
             # A region that scrolls must be reachable by keyboard, so it takes the focus.
             f'<div class="{window}" tabindex="0" role="region" aria-label="{name}">'
             f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
