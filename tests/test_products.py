@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 from grople import GroPLE, Moments
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
-from grople.moments.products import ThreadedProduct, allowed_threads
+from grople.moments.products import ThreadedProduct
+from grople.threads import allowed_threads, in_shares
 
 
 def rows(n=60, D=25, seed=0):
@@ -30,6 +31,26 @@ def test_threads_change_nothing(monkeypatch):
         np.testing.assert_array_equal(ThreadedProduct(X) @ Z, expected)
     empty = sp.csr_array((4, 300))
     np.testing.assert_array_equal(ThreadedProduct(empty) @ Z, np.zeros((4, 9)))
+
+
+def test_predictions_are_the_same_in_shares(monkeypatch):
+    data = make_grouped_multilabel(203, 40, 12, n_groups=3, random_state=0)
+    model = GroPLE(random_state=0).fit(data.X, data.Y)
+    alone = model.predict(data.X)
+    monkeypatch.setattr("grople.threads.LEAST_WORK", 0)
+    for threads in (2, 3, 500):
+        monkeypatch.setattr("grople.threads.allowed_threads", lambda n=threads: n)
+        shared = model.predict(data.X)
+        assert type(shared) is type(alone)
+        assert (shared != alone).nnz == 0
+
+
+def test_what_fails_in_a_share_is_told(monkeypatch):
+    monkeypatch.setattr("grople.threads.LEAST_WORK", 0)
+    monkeypatch.setattr("grople.threads.allowed_threads", lambda: 2)
+    assert in_shares(lambda rows: (rows.start, rows.stop), 5, size=5) == [(0, 2), (2, 5)]
+    with pytest.raises(ZeroDivisionError):
+        in_shares(lambda rows: 1 // rows.start, 5, size=5)
 
 
 def test_limits_are_respected():

@@ -25,10 +25,11 @@ from grople.arrays import Place, check_rows, is_foreign, place_of, returned, tak
 from grople.clusters import is_lazy, map_rows
 from grople.decision import Decision, Evidence, ScoredBlock, check_rule, fit_decision, needs_counts
 from grople.fingerprints import row_fingerprints
-from grople.linear import PlacedScores
+from grople.linear import LinearScores, PlacedScores
 from grople.parameters import Anything, Parameter, check_parameters
 from grople.reservoir import fold_of
 from grople.targets import Targets, encode
+from grople.threads import in_shares
 
 __all__ = [
     "LabelClassifier",
@@ -156,11 +157,19 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self._targets.kind != "multilabel":
             return returned(self._targets.decode_scores(to_numpy(scores(X))), X)
         decision = self._decision()
-        parts = [
-            decision.labels(block, to_numpy(X[rows, :]) if decision.asks_rows else None)
-            for rows, block in scores.in_blocks(X)
-        ]
-        return returned(self._targets.decode(sp.vstack(parts, format="csr"), index), X)
+
+        def labels_of(rows: slice) -> list[Any]:
+            part = X[rows, :]
+            return [
+                decision.labels(block, to_numpy(part[inner, :]) if decision.asks_rows else None)
+                for inner, block in scores.in_blocks(part)
+            ]
+
+        # Other scores may have threads, processes or a device of their own.
+        size = X.shape[0] * scores.n_labels if isinstance(scores, LinearScores) else 0
+        parts = in_shares(labels_of, X.shape[0], size)
+        found = sp.vstack([block for part in parts for block in part], format="csr")
+        return returned(self._targets.decode(found, index), X)
 
     @row_by_row
     def predict_proba(self, X: Any) -> Array:

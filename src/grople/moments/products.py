@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
-__all__ = ["ThreadedProduct", "ViewedRows", "allowed_threads"]
+from grople.threads import LEAST_WORK, allowed_threads
+
+__all__ = ["ThreadedProduct", "ViewedRows"]
 
 Array = NDArray[Any]
 
-#: Multiplications from which on a second thread pays.
-LEAST_WORK = 1 << 21
 #: Columns multiplied at a time: what they become in the space of features stays in the cache.
 CHUNK = 64
-
-
-#: Looks for the loaded libraries once: that takes milliseconds, asking them takes none.
-_libraries = functools.cache(ThreadpoolController)
-
-
-def allowed_threads() -> int:
-    """Return how many threads linear algebra may use here (as ``threadpoolctl`` limits it)."""
-    found = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
-    return max(found, default=1)
 
 
 class ThreadedProduct:
