@@ -18,6 +18,7 @@ from grople.study.store import Row
 
 __all__ = [
     "Cells",
+    "best_printed",
     "chosen_table",
     "complete",
     "complete_ranks",
@@ -174,18 +175,29 @@ def _beside(average: Average | None, printed: Any, metric: str) -> list[Any]:
     return [theirs, None if average is None else gap_cell(average.mean[metric] - printed.mean)]
 
 
-def _best_of_paper(average: Average | None, dataset: str, metric: str) -> list[Any]:
-    table = published_table("comparison")
+def best_printed(dataset: str, metric: str) -> tuple[str, float] | None:
+    """Return the best method of the paper's own table and its cell; None where it has none.
+
+    Examples
+    --------
+    >>> best_printed("medical", "micro_f1")
+    ('FaIE', 0.823)
+    """
     found = {
-        method: cell.mean
-        for (name, measure, method), cell in table.items()
+        ours(method): cell.mean
+        for (name, measure, method), cell in published_table("comparison").items()
         if name == paper_dataset(dataset) and measure == metric and not math.isnan(cell.mean)
     }
-    if not found:
+    return max(found.items(), key=lambda item: item[1]) if found else None
+
+
+def _best_of_paper(average: Average | None, dataset: str, metric: str) -> list[Any]:
+    best = best_printed(dataset, metric)
+    if best is None:
         return [None, None]
-    top = max(found, key=lambda method: found[method])
-    theirs = Cell(found[top], f"{found[top]:.3f} ({ours(top)})", "muted")
-    return [theirs, None if average is None else gap_cell(average.mean[metric] - found[top])]
+    method, mean = best
+    theirs = Cell(mean, f"{mean:.3f} ({method})", "muted")
+    return [theirs, None if average is None else gap_cell(average.mean[metric] - mean)]
 
 
 def gap_cell(gap: float, text: str = "", *, bold: bool = False, title: str = "") -> Cell:
