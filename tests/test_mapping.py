@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from sklearn.linear_model import Lasso
 from sklearn.preprocessing import StandardScaler
 
-from grople import mapping as module
+from grople import shifted as module
 from grople.embedding import Embedding
-from grople.mapping import MappingProblem, correlation_matrix, fit_mapping
+from grople.mapping import MappingProblem, fit_mapping
 from grople.moments import Moments
+from grople.relation import correlation_matrix
 
 FORMS = ["explicit", "implicit"]
 CONVEX = ["laplacian", "psd", None]

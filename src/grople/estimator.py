@@ -21,11 +21,12 @@ from grople.fingerprints import row_fingerprints
 from grople.grid import fits_device, solve_grid
 from grople.groups import Groups, fit_groups, given_partition, group_stability
 from grople.linear import LinearScores, row_blocks
-from grople.mapping import CORRELATIONS, Mapping, MappingProblem
+from grople.mapping import Mapping, MappingProblem
 from grople.moments import Moments
 from grople.optim import Weights
 from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
+from grople.relation import CORRELATIONS
 from grople.reservoir import Reservoir, fold_of
 from grople.ridge import choose_ridge
 from grople.streaming import MomentClassifier, active_labels, learn_active_labels

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from grople.embedding import Embedding
@@ -30,29 +29,25 @@ from grople.optim import (
     TwoSidedQuadratic,
     block_proximal,
     blocks_of_rows,
-    by_diagonal,
-    conjugate_gradient,
     largest_eigenvalue,
     objective,
     proximal_gradient,
 )
 from grople.published import nudged_gram, published_mapping
+from grople.relation import CORRELATIONS, correlation_matrix
 from grople.row_space import RowSpace
+from grople.shifted import solve_shifted
 
-__all__ = ["CORRELATIONS", "Mapping", "MappingProblem", "correlation_matrix", "fit_mapping"]
+__all__ = ["Mapping", "MappingProblem", "fit_mapping"]
 
 Array = NDArray[Any]
 
-#: Ratio of shifts up to which one Cholesky factor serves them all.
-NEARBY = 100.0
 #: Tolerance from which on sweeps run in single precision.
 NARROW_TOL = 1e-3
 #: Entries of X times columns up to which implicit systems are solved to rounding.
 FULL_WORK = 20_000_000
 #: Ratio of shifts up to which rows have the same leverage in all dimensions.
 ALIKE = 2.0
-#: What ``correlation`` accepts.
-CORRELATIONS = ("laplacian", "psd", "published", None)
 
 
 @dataclass(frozen=True)
@@ -325,7 +320,7 @@ class MappingProblem:
             Z = self._row_space.solve(points, shifts, tol, first)
         else:
             right = self.target if turn is None else self.target @ turn
-            Z = self._solve_shifted(right, shifts)
+            Z = solve_shifted(self, right, shifts)
         return Z if turn is None else Z @ turn.T
 
     def _shifts(self, alpha: float, gamma: float) -> tuple[Array | None, Array]:
@@ -355,39 +350,6 @@ class MappingProblem:
         shift = float(shifts.mean())
         points = self._row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
         return points + self.point_mean if self.fit_intercept else points
-
-    def _solve_shifted(self, right: Array, shifts: Array) -> Array:
-        if not self.explicit:
-            nearby = by_diagonal(self.view.gram_diagonal(), shifts)
-            return conjugate_gradient(self.view.gram, right, shifts, precondition=nearby)
-        low, high = float(shifts.min()), float(shifts.max())
-        if "gram_spectrum" not in self.__dict__ and 0 < high <= NEARBY * low:
-            try:
-                return self._solve_nearby(right, shifts, float(np.sqrt(low * high)))
-            except np.linalg.LinAlgError:
-                pass  # a shift lost in rounding: the spectrum finds the minimum-norm solution
-        return self.gram_spectrum.solve(right, shifts)
-
-    def _solve_nearby(self, right: Array, shifts: Array, shift: float) -> Array:
-        """Factor the matrix at one shift, a tenth of the cost of a spectrum; step to the others.
-
-        Preconditioned with that factor the systems have a condition of at most √NEARBY, so a
-        dozen steps reach rounding.
-        """
-        assert self.gram_matrix is not None
-        shifted = self.gram_matrix.copy()
-        shifted[np.diag_indices_from(shifted)] += shift
-        factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
-
-        def solve(residual: Array) -> Array:
-            return scipy.linalg.cho_solve(factor, residual, check_finite=False)
-
-        start = solve(right)
-        if np.ptp(shifts) == 0:
-            return start
-        return conjugate_gradient(
-            self.gram_matrix.__matmul__, right, shifts, start=start, precondition=solve, tol=1e-12
-        )
 
     def _solve_published(self, alpha: float, beta: float) -> Mapping:
         matrix = self.gram_matrix
@@ -429,31 +391,3 @@ def _lowest(smooth: Quadratic, penalty: L1, starts: list[Array]) -> Array:
     if len(starts) == 1:
         return starts[0]
     return min(starts, key=lambda W: objective(smooth, penalty, W, smooth.product(W)))
-
-
-def correlation_matrix(point_gram: Array, form: str | None) -> Array:
-    """Return R for the points whose Gram matrix is given.
-
-    ``"laplacian"``: diag(A1) − A with A the positive correlations; ``"psd"``: the paper's 1 − C
-    without its negative part; None: zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> correlation_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), "laplacian")
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    d = len(point_gram)
-    if form is None or form == "published":
-        return np.zeros((d, d))
-    length = np.sqrt(np.maximum(np.diagonal(point_gram), 0.0))
-    inverse = np.divide(1.0, length, out=np.zeros(d), where=length > 0)
-    correlation = np.clip(point_gram * np.multiply.outer(inverse, inverse), -1.0, 1.0)
-    if form == "laplacian":
-        affinity = np.maximum(correlation, 0.0)
-        np.fill_diagonal(affinity, 0.0)
-        return np.diag(affinity.sum(axis=1)) - affinity
-    np.fill_diagonal(correlation, 1.0)
-    spectrum = Spectrum.of(1.0 - correlation)
-    return (spectrum.vectors * np.maximum(spectrum.values, 0.0)) @ spectrum.vectors.T

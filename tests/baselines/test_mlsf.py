@@ -27,9 +27,9 @@ from grople.baselines.mlsf import MLSF, mlsf_path
 from grople.datasets import make_grouped_multilabel
 from grople.groups import Groups
 from grople.linear import LinearScores
-from grople.mapping import correlation_matrix
 from grople.moments import Moments
 from grople.optim import L1
+from grople.relation import correlation_matrix
 
 from .protocol import published_cell, published_measures
 

@@ -29,11 +29,11 @@ from grople.baselines.design import Design, target_problem
 from grople.baselines.linear_embedding import Path, active_path, step
 from grople.baselines.settings import published_setting
 from grople.linear import LinearScores
-from grople.mapping import CORRELATIONS
 from grople.moments import Moments
 from grople.optim import largest_eigenvalue
 from grople.parameters import Choice, Number, Parameter, Whole
 from grople.published import cosine_distance, published_descent
+from grople.relation import CORRELATIONS
 from grople.ridge import choose_ridge
 from grople.streaming import MomentClassifier, learn_active_labels
 

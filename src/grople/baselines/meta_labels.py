@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from grople.groups import Groups
-from grople.mapping import correlation_matrix
 from grople.moments import Moments
 from grople.optim import (
     L1,
@@ -29,6 +28,7 @@ from grople.optim import (
     top_eigenvectors,
 )
 from grople.published import published_mapping
+from grople.relation import correlation_matrix
 
 __all__ = [
     "SpecificFeatures",

@@ -37,11 +37,11 @@ from grople.baselines.meta_labels import (
 from grople.baselines.settings import published_setting
 from grople.groups import Groups
 from grople.linear import LinearScores
-from grople.mapping import CORRELATIONS
 from grople.moments import Moments
 from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.per_label import counted, in_parallel, ready_rows, varying_labels
 from grople.published import PUBLISHED_SETTINGS
+from grople.relation import CORRELATIONS
 
 __all__ = ["MLSF", "mlsf_path"]
 
