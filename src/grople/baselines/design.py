@@ -33,7 +33,7 @@ from grople.optim import (
     low_rank,
 )
 from grople.ridge import choose_ridge
-from grople.row_space import RANK
+from grople.row_space import preconditioner_rank
 
 __all__ = ["Design", "target_problem", "with_constant"]
 
@@ -194,7 +194,7 @@ class Design:
         gradients; large systems in single precision, to four digits.
         """
         if self.gram_matrix is None and self._is_large(right) and shifts.min() > 0:
-            rank = min(RANK, len(right) // 10)
+            rank = preconditioner_rank(len(right))
             nearby = low_rank(*leading_part(self.view.gram, len(right), rank, np.float32), shifts)
             first = None if start is None else start.astype(np.float32)
             Z = conjugate_gradient(
