@@ -109,8 +109,13 @@ def fill(folder, task, method, settings, value, dataset="medical"):
     ("value", "verdict"),
     [
         (lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10) - 0.01 * (s["lambda_2"] > 1), "confirmed"),
-        (lambda s: 0.7 + 0.1 * (s["lambda_1"] >= 10) + 0.01 * (s["lambda_2"] > 1), "refuted"),
+        (lambda s: 0.3 + 0.1 * (s["lambda_1"] >= 10) + 0.1 * np.log10(s["lambda_2"]), "refuted"),
         (lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10), "partly"),
+        # λ2 matters all the way up to 1, so that it is not stable there.
+        (
+            lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10) - 0.1 * np.log10(1e3 * s["lambda_2"]),
+            "partly",
+        ),
     ],
 )
 def test_sensitivity_says_what_the_numbers_say(tmp_path, value, verdict):
