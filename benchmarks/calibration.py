@@ -60,7 +60,7 @@ def run(quick: bool = False) -> str:
         drawn[name] = truth, chances
         each = [expected_calibration_error(B, P) for P, B in found]
         errors = [expected_calibration_error(truth, chances), *each]
-        shown = [f"{error:.3f}" for error in errors]
+        shown = [f"{error:.4f}" for error in errors]
         rows.append([name, f"{len(chances):,}", *shown, f"{seconds:.0f}"])
     draw(drawn)
     folds = [f"fold {i + 1}" for i in range(2 if quick else FOLDS)]

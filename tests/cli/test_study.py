@@ -48,10 +48,13 @@ def test_run_and_report(command, tmp_path):
     assert status == 0
     assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert (tmp_path / "r" / "summary.txt").is_file()
-    status, out, _ = command("report", "--store", "s", "-o", "r.md", "--command", "make study")
+    status, out, _ = command("report", "--store", "s", "-o", "r.md")
     assert status == 0
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert "    make study" in text
+    # Twice the same command, once in the report: with what decides the results and no path.
+    assert text.count("grople study run comparison") == 1
+    assert "    grople study run comparison --data tiny.npz --methods PLST,LLSF " in text
+    assert "--protocols published --quick --store DIR" in text
     assert "| tiny.npz |" in text
     status, out, _ = command("forget", "--store", "s", "--method", "PLST")
     assert "forgot 18 units" in out

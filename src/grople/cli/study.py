@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,8 @@ app = typer.Typer(help="Run the paper's experiments and report on them.", no_arg
 
 #: Seconds between two plain lines where there is no terminal.
 LINE_EVERY = 10.0
+#: What a run takes where nothing else is said.
+PROTOCOLS, BUDGET = "published,nested", 600.0
 
 Store = Annotated[Path, typer.Option("--store", help="Folder of the results.", metavar="DIR")]
 
@@ -45,15 +48,13 @@ def run(
         str, typer.Option(help="Data sets (names or files), with commas between them.")
     ] = "",
     methods: Annotated[str, typer.Option(help="Methods of the comparison.")] = "",
-    protocols: Annotated[
-        str, typer.Option(help="Protocols of the comparison.")
-    ] = "published,nested",
+    protocols: Annotated[str, typer.Option(help="Protocols of the comparison.")] = PROTOCOLS,
     quick: Annotated[
         bool, typer.Option("--quick", help="A faithful small version: minutes, not hours.")
     ] = False,
     budget: Annotated[
         float, typer.Option(help="Seconds a fold that BSVM and MLSF may take.", min=0.0)
-    ] = 600.0,
+    ] = BUDGET,
     grid: Annotated[
         str,
         typer.Option(
@@ -78,6 +79,7 @@ def run(
     from grople.study.experiments import chosen
     from grople.study.report import missing_data
     from grople.study.running import make_plan, present
+    from grople.study.store import Store as Results
 
     console, notes = make_console(), make_console(stderr=True)
     wanted = chosen(experiments)
@@ -97,6 +99,15 @@ def run(
             folds=folds,
         )
     units = sum(len(batch.settings) for batch in plan)
+    # What decides the results, and nothing of where and how they were computed.
+    settings = {
+        "data": data, "methods": methods,
+        "protocols": protocols if protocols != PROTOCOLS else "",
+        "quick": quick, "budget": budget if budget != BUDGET else None,
+        "grid": grid if grid != "full" else "", "folds": folds, "seed": seed or None,
+    }  # fmt: skip
+    with Results(store) as results:
+        results.remember(_command(experiments, settings))
     console.print(f"{units} units on {', '.join(datasets)}; results in {store}")
     try:
         with _cluster(backend, scheduler), _shown() as report:
@@ -124,9 +135,6 @@ def report(
     files: Annotated[
         bool, typer.Option(help="Also write tables (CSV, LaTeX) and figures (SVG, PNG) beside it.")
     ] = True,
-    command: Annotated[
-        str, typer.Option(help="How the store was made, to be repeated in the report.")
-    ] = "",
 ) -> None:
     """Write the report on a store: one page that works offline."""
     from grople.study.report import write_report
@@ -135,7 +143,7 @@ def report(
     console = make_console()
     with Results(store, create=False) as results:
         results.check()
-        folder = write_report(results, output, files=files, command=command)
+        folder = write_report(results, output, files=files)
     beside = files and output.suffix != ".md"
     console.print(f"wrote {output}" + (f", tables and figures in {folder}" if beside else ""))
 
@@ -161,6 +169,17 @@ def forget(
         results.check()
         count = results.forget(task or None, data or None, method or None)
     make_console().print(f"forgot {count} units")
+
+
+def _command(experiments: Sequence[str], settings: Mapping[str, object]) -> str:
+    """Return the command that computes the same, in a store of its reader's."""
+    words = ["grople", "study", "run", *experiments]
+    for name, value in settings.items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in ("", None, False):
+            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return f"{shlex.join(words)} --store DIR"
 
 
 def _split(text: str) -> list[str]:

@@ -17,7 +17,7 @@ __all__ = ["study_markdown"]
 LONGEST = 60
 
 
-def study_markdown(store: Store, exhibits: Mapping[str, Exhibit], command: str = "") -> str:
+def study_markdown(store: Store, exhibits: Mapping[str, Exhibit]) -> str:
     """Return what the report says, without its pictures and its longest tables.
 
     Parameters
@@ -26,10 +26,8 @@ def study_markdown(store: Store, exhibits: Mapping[str, Exhibit], command: str =
         The results.
     exhibits : dict
         What each experiment shows.
-    command : str
-        How the store was made.
     """
-    parts = ["# The paper's experiments, computed again", _preamble(store, command)]
+    parts = ["# The paper's experiments, computed again", _preamble(store)]
     parts += ["## The paper's claims", *_claims(exhibits)]
     for name, exhibit in exhibits.items():
         if not exhibit.tables:
@@ -43,7 +41,7 @@ def study_markdown(store: Store, exhibits: Mapping[str, Exhibit], command: str =
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _preamble(store: Store, command: str) -> str:
+def _preamble(store: Store) -> str:
     rows = store.rows()
     hours = sum(row.seconds for row in rows) / 3600
     made = sorted({f"{r.environment['grople']}, code {r.environment['code']}" for r in rows})
@@ -51,7 +49,8 @@ def _preamble(store: Store, command: str) -> str:
         "Written by `grople study report --store DIR -o FILE.md` from a store of "
         f"{len(rows):,} units ({hours:.1f} hours, one unit after the other)."
     ]
-    lines += ["", "    " + command.replace("\n", "\n    ")] if command else []
+    commands = store.commands()
+    lines += ["", *(f"    {command}" for command in commands)] if commands else []
     return "\n".join([*lines, "", f"grople {'; '.join(made)}."])
 
 

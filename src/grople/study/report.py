@@ -24,15 +24,13 @@ VERDICTS = {"confirmed": 0.8, "refuted": -0.8, "partly": 0.2, "open": 0.0}
 DPI = 200
 
 
-def study_page(store: Store, *, command: str = "") -> tuple[Page, Mapping[str, Exhibit]]:
+def study_page(store: Store) -> tuple[Page, Mapping[str, Exhibit]]:
     """Return the page of a store, and what each experiment shows.
 
     Parameters
     ----------
     store : Store
         The results.
-    command : str
-        How the store was made, to be repeated on the page.
     """
     exhibits = {name: experiment.show(store) for name, experiment in EXPERIMENTS.items()}
     page = Page(
@@ -45,11 +43,11 @@ def study_page(store: Store, *, command: str = "") -> tuple[Page, Mapping[str, E
     _facts(page, store)
     for name, exhibit in exhibits.items():
         _section(page, name, exhibit)
-    _provenance(page, store, command)
+    _provenance(page, store)
     return page, exhibits
 
 
-def write_report(store: Store, path: str | Path, *, files: bool = True, command: str = "") -> Path:
+def write_report(store: Store, path: str | Path, *, files: bool = True) -> Path:
     """Write the page and, in a folder beside it, its tables (CSV, LaTeX) and figures (SVG, PNG).
 
     Parameters
@@ -61,8 +59,6 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
         ``.md`` the summary and the tables as Markdown, and no files.
     files : bool
         Whether to write the files.
-    command : str
-        How the store was made.
 
     Returns
     -------
@@ -72,9 +68,9 @@ def write_report(store: Store, path: str | Path, *, files: bool = True, command:
     path = Path(path)
     if path.suffix == ".md":  # no picture needs to be drawn
         shown = {name: experiment.show(store) for name, experiment in EXPERIMENTS.items()}
-        write_text(path, study_markdown(store, shown, command))
+        write_text(path, study_markdown(store, shown))
         return path.parent
-    page, exhibits = study_page(store, command=command)
+    page, exhibits = study_page(store)
     folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "_files")
     if files:
         folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +181,7 @@ def _section(page: Page, name: str, exhibit: Exhibit) -> None:
     section.text(f"To run again: `grople study run {name} --store DIR`.")
 
 
-def _provenance(page: Page, store: Store, command: str) -> None:
+def _provenance(page: Page, store: Store) -> None:
     section = page.section("provenance", "Settings and versions")
     rows = store.rows()
     made = {json.dumps(row.environment, sort_keys=True): row.environment for row in rows}
@@ -209,8 +205,8 @@ def _provenance(page: Page, store: Store, command: str) -> None:
             Table(["what", "why"], [list(each) for each in failures], caption="What failed")
         )
     section.text("Commands:")
-    lines = command.splitlines()
-    lines += ["grople study run all --store DIR", "grople study report --store DIR -o report.html"]
+    lines = store.commands() or ["grople study run all --store DIR"]
+    lines += ["grople study report --store DIR -o report.html"]
     section.text("\n".join(f"- `{line}`" for line in lines))
 
 

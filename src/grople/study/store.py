@@ -56,6 +56,8 @@ CREATE TABLE failures (
     batch TEXT PRIMARY KEY, what TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL
 );
 """
+#: Added to a store when it is first needed: older ones lack it.
+COMMANDS = "CREATE TABLE IF NOT EXISTS commands (text TEXT PRIMARY KEY, at REAL NOT NULL)"
 
 
 class StoreError(ValueError):
@@ -214,6 +216,21 @@ class Store:
         with self._guarded(), self._transaction():
             found = self._connection.execute(f"DELETE FROM units WHERE {where}", given)
         return int(found.rowcount)
+
+    def remember(self, command: str) -> None:
+        """Keep a command that units of this store were computed by."""
+        with self._guarded(), self._transaction():
+            self._connection.execute(COMMANDS)
+            self._connection.execute(
+                "INSERT OR IGNORE INTO commands VALUES (?, ?)", (command, time.time())
+            )
+
+    def commands(self) -> list[str]:
+        """Return the commands that this store was filled by, in the order they were first run."""
+        with self._guarded():
+            self._connection.execute(COMMANDS)
+            found = self._connection.execute("SELECT text FROM commands ORDER BY at").fetchall()
+        return [text for (text,) in found]
 
     def progress(self, since: float = 0.0) -> list[tuple[str, str, str, int, float]]:
         """Return task, data set, method, number and total seconds of the units finished since."""
