@@ -208,6 +208,9 @@ def test_ranks_compare_methods_on_the_folds_that_all_of_them_ran(tmp_path):
     ranks = dict(zip(table.columns, table.rows[-1], strict=True))
     assert (ranks["GroPLE"].value, ranks["PLST"].value) == (1.0, 2.0)
     assert "on the folds that all of them ran (data1 1, data2 1)" in table.note
+    differences = dict(exhibit.tables)["published_pairs_accuracy"]
+    rows = {row[0]: row[1].value for row in differences.rows}
+    assert rows == pytest.approx({"data0": 0.1, "data1": 0.1, "data2": 0.1})
 
 
 def test_the_lift_over_the_papers_best_cells_is_told(tmp_path):

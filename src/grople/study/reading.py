@@ -36,10 +36,13 @@ class Average:
         """Return a measure on each fold."""
         return np.array([row.result[metric] for row in self.rows], dtype=float)
 
-    def over(self, folds: Iterable[int], metric: str) -> float:
-        """Return the mean of a measure over some of the folds."""
+    def only(self, folds: Iterable[int]) -> Average:
+        """Return the same over some of the folds."""
         wanted = set(folds)
-        return float(np.mean([row.result[metric] for row in self.rows if row.fold in wanted]))
+        if wanted >= {row.fold for row in self.rows}:
+            return self
+        (found,) = averages([row for row in self.rows if row.fold in wanted], tuple(self.mean))
+        return found
 
     def same_folds(self, other: Average) -> bool:
         """Whether two averages are over the same folds of the same data."""

@@ -26,9 +26,9 @@ from grople.study.paired import (
     signed_ranks,
 )
 from grople.study.published import METRICS, measure_name
-from grople.study.reading import Average, data_order
+from grople.study.reading import Average, data_order, shared_folds
 
-__all__ = ["Pair", "ahead_and_behind", "pair_tables", "pairs"]
+__all__ = ["Pair", "Samples", "ahead_and_behind", "pair_tables", "pairs"]
 
 OURS = "GroPLE"
 
@@ -61,54 +61,70 @@ def pairs(cells: Cells) -> list[Pair]:
     The p-values of one measure are a family, to which Holm's correction is applied.
     """
     rivals = [name for name in methods_of(cells) if name != OURS]
-    datasets = data_order(dataset for dataset, name in cells if name == OURS)
-    resampled = _resampled(cells, datasets)
+    folds: dict[tuple[str, str], dict[str, Interval]] = {}
+    rows: dict[tuple[str, str], dict[str, Interval]] = {}
+    for dataset in data_order(dataset for dataset, name in cells if name == OURS):
+        samples = Samples()
+        for rival in rivals:
+            compared = _on_shared_folds(cells, dataset, rival)
+            if compared is None:
+                continue
+            for metric in METRICS:
+                mine, other = (average.by_fold(metric) for average in compared)
+                interval = corrected_t(mine, other)
+                folds.setdefault((rival, metric), {})[dataset] = interval
+                drawn = [samples.of(average, metric) for average in compared]
+                if drawn[0] is not None and drawn[1] is not None:
+                    by_rows = bootstrap(drawn[0], drawn[1], interval.difference)
+                    rows.setdefault((rival, metric), {})[dataset] = by_rows
     found: list[Pair] = []
     for metric in METRICS:
-        family = [_pair(cells, datasets, resampled, rival, metric) for rival in rivals]
-        family = [pair for pair in family if pair.folds]
-        adjusted = holm([pair.p_value for pair in family])
+        family = [rival for rival in rivals if (rival, metric) in folds]
+        p_values = [
+            signed_ranks([each.difference for each in folds[rival, metric].values()])
+            for rival in family
+        ]
         found += [
-            Pair(pair.rival, metric, pair.folds, pair.rows, pair.p_value, p)
-            for pair, p in zip(family, adjusted, strict=True)
+            Pair(rival, metric, folds[rival, metric], rows.get((rival, metric), {}), p, adjusted)
+            for rival, p, adjusted in zip(family, p_values, holm(p_values), strict=True)
         ]
     return found
 
 
-def _pair(
-    cells: Cells, datasets: Sequence[str], resampled: dict[Any, Any], rival: str, metric: str
-) -> Pair:
-    folds, rows = {}, {}
-    for dataset in datasets:
-        mine, other = cells[dataset, OURS], cells.get((dataset, rival))
-        if other is None or not mine.same_folds(other):
-            continue
-        folds[dataset] = corrected_t(mine.by_fold(metric), other.by_fold(metric))
-        samples = [resampled.get((dataset, name, metric)) for name in (OURS, rival)]
-        if samples[0] is not None and samples[1] is not None:
-            rows[dataset] = bootstrap(samples[0], samples[1], folds[dataset].difference)
-    p_value = signed_ranks([each.difference for each in folds.values()]) if folds else 1.0
-    return Pair(rival, metric, folds, rows, p_value, p_value)
+def _on_shared_folds(cells: Cells, dataset: str, rival: str) -> tuple[Average, Average] | None:
+    """Return GroPLE and a rival over the folds that both ran; None where there are none."""
+    mine, other = (cells.get((dataset, name)) for name in (OURS, rival))
+    if mine is None or other is None:
+        return None
+    shared = shared_folds([mine, other])
+    return (mine.only(shared), other.only(shared)) if shared else None
 
 
-def _resampled(cells: Cells, datasets: Sequence[str]) -> dict[tuple[str, str, str], Any]:
-    """Return measures of every method on the same samples of test rows, where rows are stored."""
-    found = {}
-    for dataset in datasets:
-        weights = None
-        for method in methods_of(cells):
-            average = cells.get((dataset, method))
-            if average is None or not all("rows" in row.result for row in average.rows):
-                continue
-            for metric in METRICS:
-                counts = _row_counts(average, metric)
-                if counts is None:
-                    continue
-                if weights is None:
-                    weights = row_weights(len(counts.true))
-                if weights.shape[1] == len(counts.true):
-                    found[dataset, method, metric] = counts.measures(metric, weights)
-    return found
+class Samples:
+    """Measures of methods on the same samples of test rows, where rows are stored."""
+
+    def __init__(self) -> None:
+        self._weights: dict[int, Any] = {}
+        self._measures: dict[tuple[Any, ...], Any] = {}
+
+    def of(self, average: Average, metric: str) -> Any | None:
+        """Return a measure on every sample of the rows of its folds; None where there are none."""
+        folds = tuple(row.fold for row in average.rows)
+        key = average.dataset, average.method, metric, folds
+        if key not in self._measures:
+            self._measures[key] = self._measured(average, metric)
+        return self._measures[key]
+
+    def _measured(self, average: Average, metric: str) -> Any | None:
+        if not all("rows" in row.result for row in average.rows):
+            return None
+        counts = _row_counts(average, metric)
+        if counts is None:
+            return None
+        n = len(counts.true)
+        if n not in self._weights:  # seeded: as many rows get the same samples
+            self._weights[n] = row_weights(n)
+        return counts.measures(metric, self._weights[n])
 
 
 def _row_counts(average: Average, metric: str) -> RowCounts | None:
@@ -174,9 +190,9 @@ def _difference_table(found: Sequence[Pair], metric: str, title: str) -> Table:
         ["data", *(f"− {pair.rival}" for pair in found)],
         rows,
         caption=f"GroPLE less the others by {measure_name(metric)}, {title}",
-        note="Mean difference over folds ± half of its 95 % interval (corrected resampled t-test). "
-        "Bold: the interval does not hold zero. Pointing at a cell shows p, and the interval by "
-        "rows where rows are stored.",
+        note="Mean difference over the folds that both ran ± half of its 95 % interval (corrected "
+        "resampled t-test; none of one fold). Bold: the interval does not hold zero. Pointing at a "
+        "cell shows p, and the interval by rows where rows are stored.",
     )
 
 

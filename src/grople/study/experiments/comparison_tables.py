@@ -68,7 +68,7 @@ def complete_ranks(cells: Cells, metric: str) -> tuple[list[str], list[str], Any
     """Return data sets, methods and the ranks between them; None where there is nothing to rank."""
     datasets, methods = complete(cells)
     means = [
-        [round(cells[d, m].over(_compared(cells, d, methods), metric), 3) for m in methods]
+        [round(cells[d, m].only(_compared(cells, d, methods)).mean[metric], 3) for m in methods]
         for d in datasets
     ]
     ranks = rank_rows(means, ranks=False) if len(datasets) > 1 and len(methods) > 1 else None
