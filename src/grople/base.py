@@ -158,16 +158,17 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return returned(self._targets.decode_scores(to_numpy(scores(X))), X)
         decision = self._decision()
 
-        def labels_of(rows: slice) -> list[Any]:
-            part = X[rows, :]
+        def labels_of(part: Any) -> list[Any]:
             return [
-                decision.labels(block, to_numpy(part[inner, :]) if decision.asks_rows else None)
-                for inner, block in scores.in_blocks(part)
+                decision.labels(block, to_numpy(part[rows, :]) if decision.asks_rows else None)
+                for rows, block in scores.in_blocks(part)
             ]
 
-        # Other scores may have threads, processes or a device of their own.
-        size = X.shape[0] * scores.n_labels if isinstance(scores, LinearScores) else 0
-        parts = in_shares(labels_of, X.shape[0], size)
+        if isinstance(scores, LinearScores):
+            size = X.shape[0] * scores.n_labels
+            parts = in_shares(lambda rows: labels_of(X[rows, :]), X.shape[0], size)
+        else:  # other scores may have threads, processes or a device of their own
+            parts = [labels_of(X)]
         found = sp.vstack([block for part in parts for block in part], format="csr")
         return returned(self._targets.decode(found, index), X)
 
