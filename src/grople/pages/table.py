@@ -189,11 +189,10 @@ class Table:
             else ""
         )
         window = "scroll long" if len(self.rows) >= LONG else "scroll"
-        outer, columns = "table", len(self.columns)
-        if columns >= WIDE:
-            outer = f'table wide" style="--columns:{columns}'
+        wide = len(self.columns) >= WIDE
+        outer = f'"table wide" style="--columns:{len(self.columns)}"' if wide else '"table"'
         return (
-            f'<div class="{outer}">{search}'
+            f"<div class={outer}>{search}"
             # A region that scrolls must be reachable by keyboard, so it takes the focus.
             f'<div class="{window}" tabindex="0" role="region" aria-label="{name}">'
             f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
