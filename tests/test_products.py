@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from grople import GroPLE, Moments
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
-from grople.moments.products import ThreadedProduct
+from grople.moments.products import ThreadedProduct, ViewedRows
 from grople.threads import allowed_threads, in_shares
 
 
@@ -31,6 +31,18 @@ def test_threads_change_nothing(monkeypatch):
         np.testing.assert_array_equal(ThreadedProduct(X) @ Z, expected)
     empty = sp.csr_array((4, 300))
     np.testing.assert_array_equal(ThreadedProduct(empty) @ Z, np.zeros((4, 9)))
+
+
+def test_viewed_rows_are_the_centred_rows_whatever_the_order_of_features():
+    X, _ = rows()
+    rng = np.random.default_rng(2)
+    mean, roots = rng.standard_normal(25), rng.random(60)
+    centred = X.toarray() - np.multiply.outer(roots, mean)
+    view = ViewedRows(X, mean, roots)
+    A, Z = rng.standard_normal((60, 70)), rng.standard_normal((25, 70))
+    np.testing.assert_allclose(view.kernel(A), centred @ (centred.T @ A), atol=1e-10)
+    np.testing.assert_allclose(view.lift(A), centred.T @ A, atol=1e-10)
+    np.testing.assert_allclose(view.images(Z), centred @ Z, atol=1e-10)
 
 
 def test_predictions_are_the_same_in_shares(monkeypatch):

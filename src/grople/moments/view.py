@@ -118,7 +118,7 @@ class FeatureView:
         """Return ‖x̃‖² of each row."""
         viewed = self.viewed(np.float32)
         own = np.asarray(viewed.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
-        mean, root = viewed.mean_image[:, 0].astype(np.float64), self._roots
+        mean, root = viewed.span[:, 1].astype(np.float64), self._roots
         square = float((self.mean * self.scale) @ (self.mean * self.scale))
         return np.maximum(own - 2.0 * root * mean + root**2 * square, 0.0)
 
