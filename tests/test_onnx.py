@@ -233,3 +233,15 @@ def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ModelFileError, match="linear"):
         export_onnx(other.fit(X, sp.csr_array(Y)), tmp_path / "m.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_map_in_single_precision_is_widened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("grople.mapping.FULL_WORK", 0)
+    model = GroPLE(form="implicit", decision="sign", random_state=0).fit(sp.csr_array(X), Y)
+    assert model.mapping_.dtype == np.float32
+    export_onnx(model, tmp_path / "model.onnx", probabilities=False)
+    found = outputs(tmp_path / "model.onnx", X)["scores"]
+    # The model itself multiplies in single precision here.
+    np.testing.assert_allclose(found, model.decision_function(X), atol=1e-5)

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from grople import GroPLE, Moments
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
+from grople.modelfile import load_model
 from grople.moments.products import ThreadedProduct, ViewedRows
 from grople.threads import allowed_threads, in_shares
 
@@ -112,6 +113,22 @@ def test_large_systems_reach_the_same_map(alpha, weighted, monkeypatch):
     np.testing.assert_allclose(
         large.decision_function(X), exact.decision_function(data.X), atol=3e-3
     )
+
+
+def test_a_large_map_is_half_as_large_and_kept_so(monkeypatch, tmp_path):
+    data = make_grouped_multilabel(500, 200, 12, n_groups=3, random_state=0)
+    monkeypatch.setattr("grople.mapping.FULL_WORK", 0)
+    X = sp.csr_array(data.X)
+    model = GroPLE(form="implicit", random_state=0).fit(X, data.Y)
+    assert model.mapping_.dtype == np.float32
+    model.save(tmp_path / "model.grople")
+    again = load_model(tmp_path / "model.grople")
+    assert again.mapping_.dtype == np.float32
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    for rows in (X, X.toarray(), X.astype(np.float32)):
+        # Scores of size one from some hundred products rounded to seven digits.
+        expected = data.X @ model.coef_.T + model.intercept_
+        np.testing.assert_allclose(model.decision_function(rows), expected, atol=1e-5)
 
 
 def test_baselines_solve_large_systems_too(monkeypatch):

@@ -476,4 +476,6 @@ def _start(reference: GroPLEModel | None, problem: MappingProblem, active: Array
     if reference is None or reference.mapping.viewed.shape[1] == 0:
         return None
     V = reference.components(active)
-    return np.asarray(reference.mapping.viewed @ (V @ np.linalg.pinv(problem.embedding.V)))
+    viewed = reference.mapping.viewed
+    turned = V @ np.linalg.pinv(problem.embedding.V)
+    return np.asarray(viewed @ turned.astype(viewed.dtype, copy=False))

@@ -28,7 +28,7 @@ class LinearScores:
     Parameters
     ----------
     Z : ndarray of shape (D, d)
-        Map to the latent space.
+        Map to the latent space, in double or single precision.
     b : ndarray of shape (d,)
         Its intercept.
     V : ndarray of shape (d, L), optional
@@ -49,6 +49,9 @@ class LinearScores:
 
     def points(self, X: Any) -> Array:
         """Return the rows in the latent space."""
+        if isinstance(self.Z, np.ndarray) and self.Z.dtype == np.float32:
+            # A wider X would widen the whole of Z as well.
+            X = X.astype(np.float32, copy=False)
         return X @ self.Z + self.b
 
     def __call__(self, X: Any) -> Array:

@@ -57,7 +57,7 @@ class Mapping:
     Attributes
     ----------
     Z : ndarray of shape (D, d)
-        In the units of the raw features.
+        In the units of the raw features; in single precision where it was found so.
     intercept : ndarray of shape (d,)
         The intercept.
     gap : float
@@ -321,7 +321,7 @@ class MappingProblem:
         else:
             right = self.target if turn is None else self.target @ turn
             Z = solve_shifted(self, right, shifts)
-        return Z if turn is None else Z @ turn.T
+        return Z if turn is None else Z @ turn.T.astype(Z.dtype, copy=False)
 
     def _shifts(self, alpha: float, gamma: float) -> tuple[Array | None, Array]:
         """Return the eigenvectors of R, None where α = 0, and what is added to XᵀX along each."""
@@ -377,10 +377,11 @@ class MappingProblem:
         return self._finish(result.Z[:, :alive], np.nan, result.n_iter, True)
 
     def _finish(self, viewed: Array, gap: float, n_iter: int, converged: bool) -> Mapping:
-        viewed = viewed.astype(np.float64, copy=False)
+        if self.in_full:  # sweeps in single precision, too, end in a small map
+            viewed = viewed.astype(np.float64, copy=False)
         Z = self.view.in_raw_units(viewed)
         if self.fit_intercept and self.moments.n:
-            intercept = self.point_mean - self.view.mean @ Z
+            intercept = self.point_mean - self.view.mean.astype(Z.dtype, copy=False) @ Z
         else:
             intercept = np.zeros(Z.shape[1])
         return Mapping(Z, intercept, gap, n_iter, converged, viewed)

@@ -73,7 +73,8 @@ def _check_scores(scores: Any, n_features: int, n_labels: int) -> None:
         values = getattr(linear, name)
         if values is None:
             continue
-        if values.shape != shape or values.dtype != np.float64:
+        known = (np.float64, np.float32) if name == "Z" else (np.float64,)
+        if values.shape != shape or values.dtype not in known:
             raise ModelFileError(
                 f"its scores do not fit: {name} is {values.dtype} of shape {values.shape}, "
                 f"expected float64 of shape {shape}"

@@ -89,7 +89,7 @@ def _scores(graph: Graph, rows: str, scores: Any) -> str:
         return _chain_scores(graph, rows, scores)
     if not isinstance(scores, LinearScores):
         raise ModelFileError("only models whose scores are linear can be exported to ONNX")
-    points = graph.add("Add", graph.add("MatMul", rows, scores.Z), scores.b)
+    points = graph.add("Add", graph.add("MatMul", rows, scores.Z.astype(np.float64)), scores.b)
     if scores.V is not None:
         points = graph.add("MatMul", points, scores.V)
     if scores.offset is not None:
