@@ -314,10 +314,10 @@ class MappingProblem:
         """
         turn, shifts = self._shifts(alpha, gamma)
         if not self.in_full and shifts.min() > 0:
-            points, first = self.view.points(self.embedding.W), start
+            W, first = self.embedding.W, start
             if turn is not None:
-                points, first = points @ turn, None if start is None else start @ turn
-            Z = self._row_space.solve(points, shifts, tol, first)
+                W, first = W @ turn, None if start is None else start @ turn
+            Z = self._row_space.solve(self.view.points(W), shifts, tol, first)
         else:
             right = self.target if turn is None else self.target @ turn
             Z = solve_shifted(self, right, shifts)

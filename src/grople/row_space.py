@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grople.moments import FeatureView
+from grople.moments.products import CHUNK
 from grople.optim import conjugate_gradient, inverse_diagonal, leading_part, low_rank
+from grople.threads import in_shares
 
 __all__ = ["RowSpace", "preconditioner_rank"]
 
@@ -80,22 +82,30 @@ class RowSpace:
         start : ndarray of shape (D, d), optional
             A map near the solution.
         """
-        points = points.astype(np.float32)
-        first = None
-        if start is not None:
-            # At the solution shift_j·a_j is what the map leaves of u_j; near it, nearly so.
-            left = points - self.view.images(start.astype(np.float32))
-            first = left / shifts.astype(np.float32)
-        A = conjugate_gradient(
-            self.view.kernel,
-            points,
-            shifts,
-            start=first,
-            precondition=low_rank(*self.leading, shifts),
-            tol=float(np.sqrt(np.clip(tol, 1e-9, 1.0))),
-            max_iter=200,
-        )
-        return self.view.lift(A)
+        leading = self.leading  # known before threads ask for it
+        found = np.empty((self.view.moments.n_features, points.shape[1]), dtype=np.float32)
+
+        def one(columns: slice) -> None:
+            here, weights = points[:, columns].astype(np.float32), shifts[columns]
+            first = None
+            if start is not None:
+                # At the solution shift_j·a_j is what the map leaves of u_j; near it, nearly so.
+                left = here - self.view.images(start[:, columns].astype(np.float32))
+                first = left / weights.astype(np.float32)
+            A = conjugate_gradient(
+                self.view.kernel,
+                here,
+                weights,
+                start=first,
+                precondition=low_rank(*leading, weights),
+                tol=float(np.sqrt(np.clip(tol, 1e-9, 1.0))),
+                max_iter=200,
+            )
+            found[:, columns] = self.view.lift(A)
+
+        # Columns are systems of their own: a few at a time stay in the cache, a thread each.
+        in_shares(one, points.shape[1], self.view.moments.rows.nnz * points.shape[1], CHUNK)  # type: ignore[attr-defined]
+        return found
 
     def left_out(self, points: Array, Z: Array, shift: float, centred: bool) -> Array:
         """Return where each row would be placed by a map learnt without it.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.threads import LEAST_WORK, allowed_threads
+from grople.threads import LEAST_WORK, allowed_threads, in_shares, in_threads
 
 __all__ = ["ThreadedProduct", "ViewedRows"]
 
@@ -36,8 +35,7 @@ class ThreadedProduct:
         parts = self._cut(allowed_threads() if busy else 1)
         if len(parts) == 1:
             return np.asarray(self.matrix @ other)
-        with ThreadPoolExecutor(len(parts)) as pool:
-            return np.concatenate(list(pool.map(lambda part: part @ other, parts)))
+        return np.concatenate(in_threads(lambda part: part @ other, parts, len(parts)))
 
     def _cut(self, n_parts: int) -> list[Any]:
         """Return blocks of rows with about the same number of entries."""
@@ -105,20 +103,9 @@ class ViewedRows:
 
     def _in_chunks(self, work: Any, values: Array, n_rows: int) -> Array:
         result = np.empty((n_rows, values.shape[1]), dtype=values.dtype)
-        chunks = [
-            slice(first, min(first + CHUNK, values.shape[1]))
-            for first in range(0, values.shape[1], CHUNK)
-        ]
 
         def one(columns: slice) -> None:
             result[:, columns] = work(np.ascontiguousarray(values[:, columns]))
 
-        busy = self.rows.nnz * values.shape[1] >= LEAST_WORK
-        threads = min(allowed_threads(), len(chunks)) if busy else 1
-        if threads == 1:
-            for columns in chunks:
-                one(columns)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(one, chunks))
+        in_shares(one, values.shape[1], self.rows.nnz * values.shape[1], CHUNK)
         return result
