@@ -47,7 +47,13 @@ def run(
     data: Annotated[
         str, typer.Option(help="Data sets (names or files), with commas between them.")
     ] = "",
-    methods: Annotated[str, typer.Option(help="Methods of the comparison.")] = "",
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Methods of the comparison: names, paper (its eight, the default), rivals (Ridge, "
+            "LinearSVC, Logistic, ExtraTrees; in the nested protocol)."
+        ),
+    ] = "",
     protocols: Annotated[str, typer.Option(help="Protocols of the comparison.")] = PROTOCOLS,
     quick: Annotated[
         bool, typer.Option("--quick", help="A faithful small version: minutes, not hours.")

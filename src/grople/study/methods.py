@@ -33,7 +33,7 @@ from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
 from grople.study.units import Setting, canonical
 
-__all__ = ["EVERY", "METHODS", "RIVALS", "Method", "find_method", "product"]
+__all__ = ["EVERY", "METHODS", "RIVALS", "Method", "chosen_methods", "find_method", "product"]
 
 Found = Iterator[tuple[Setting, Any]]
 Published = Callable[[Split, Sequence[Setting], Sequence[Setting], int], Found]
@@ -302,3 +302,18 @@ def find_method(name: str) -> Method:
         there = ", ".join(EVERY)
         raise ValueError(f"no method is called {name!r}; there are {there}")
     return known[name.casefold()]
+
+
+def chosen_methods(names: Sequence[str]) -> list[str]:
+    """Return methods by their names, ``paper`` and ``rivals`` for all of a kind; else the paper's.
+
+    Examples
+    --------
+    >>> chosen_methods(["plst", "rivals"])
+    ['PLST', 'Ridge', 'LinearSVC', 'Logistic', 'ExtraTrees']
+    >>> len(chosen_methods([]))
+    8
+    """
+    kinds = {"paper": list(METHODS), "rivals": list(RIVALS)}
+    found = [kinds.get(name.casefold()) or [find_method(name).name] for name in names or ["paper"]]
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))

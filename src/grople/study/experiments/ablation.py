@@ -19,7 +19,7 @@ from grople.study.experiments.comparison import _of_comparison
 from grople.study.experiments.comparison_tables import interval_cell
 from grople.study.figures import plot_pairs
 from grople.study.methods import FIXED, METHODS, POWERS, QUICK_POWERS, product
-from grople.study.paired import corrected_t, signed_ranks
+from grople.study.paired import LEVEL, corrected_t, signed_ranks
 from grople.study.published import METRICS, measure_name
 from grople.study.reading import Average, averages, data_order
 from grople.study.splits import data
@@ -70,7 +70,7 @@ def show(store: Store) -> Exhibit:
             continue
         shown.append(name)
         row: list[Any] = [name, len(pairs)]
-        told, held = [], 0
+        told, held, certain = [], 0, False
         for metric in METRICS:
             means = [[round(a.mean[metric], 3) for a in pair] for pair in pairs.values()]
             with_it, without = rank_rows(means, ranks=False).mean(0)
@@ -80,11 +80,14 @@ def show(store: Store) -> Exhibit:
             # Claimed: it helps GroPLE and LLSF, and hurts MLSF. A tie does neither.
             held += bool(with_it > without if name == "MLSF" else with_it < without)
             gaps = [a.mean[metric] - b.mean[metric] for a, b in pairs.values()]
-            chance = f"p = {signed_ranks(gaps):.3f}"
-            told.append(f"{measure_name(metric)} {with_it:.2f} against {without:.2f} ({chance})")
+            chance = signed_ranks(gaps)
+            certain |= chance < LEVEL
+            told.append(
+                f"{measure_name(metric)} {with_it:.2f} against {without:.2f} (p = {chance:.3f})"
+            )
         rows.append(row)
         details += _details(name, pairs)
-        findings.append(_finding(name, held, told, len(pairs)))
+        findings.append(_finding(name, held, certain, told, len(pairs)))
     if not rows:
         return Exhibit()
     columns = ["method", "data sets"]
@@ -159,8 +162,10 @@ def _figure(metric: str, names: list[str], bars: tuple[list[float], list[float]]
     )
 
 
-def _finding(name: str, held: int, told: list[str], n: int) -> Finding:
+def _finding(name: str, held: int, certain: bool, told: list[str], n: int) -> Finding:
     verdict = judged(held, len(METRICS), n)
+    if verdict == "refuted" and not certain:  # ranks that chance may have turned refute nothing
+        verdict = "open"
     claim = "slightly hurts" if name == "MLSF" else "helps"
     return Finding(
         8,

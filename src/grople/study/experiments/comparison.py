@@ -34,7 +34,7 @@ from grople.study.experiments.comparison_tables import (
     seconds_table,
     settings_table,
 )
-from grople.study.methods import EVERY, FIXED, METHODS, find_method
+from grople.study.methods import EVERY, FIXED, METHODS, chosen_methods
 from grople.study.nested import SINGLE
 from grople.study.paired import differ
 from grople.study.published import (
@@ -63,8 +63,7 @@ TITLES = {
 
 def plan(options: Options) -> list[Batch]:
     """Return the published grids and the nested protocol, method by method."""
-    everyone = METHODS if options.quick else EVERY
-    names = [find_method(name).name for name in options.methods] or list(everyone)
+    names = chosen_methods(options.methods)
     found: list[Batch] = []
     for dataset in options.datasets:
         for name in names:
