@@ -11,7 +11,6 @@ are set; new rows get the mean of the three.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,18 +19,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
 
 from grople.affinity import Affinity
 from grople.decision.calibration import entropy_loss, log_odds
 from grople.decision.counts import LABEL_BINS, bin_centres
 from grople.decision.evidence import Evidence
+from grople.decision.network import Net, forward, train
 
 __all__ = ["ContextDecoder", "fit_context"]
 
 Array = NDArray[Any]
-Net = tuple[Array, ...]
 
 #: Rows and positive pairs below which there is too little to learn a context from.
 LEAST_ROWS, LEAST_POSITIVES = 300, 300
@@ -42,7 +39,7 @@ DENSE_LABELS = 4096
 #: Folds of rows, hidden units of both layers, size of a batch.
 FOLDS, HIDDEN, BATCH = 3, 32, 512
 #: Passes over the pairs: as many as bring the work to this many pairs, within limits.
-WORK, FEWEST_PASSES, MOST_PASSES = 1_200_000, 5, 30
+WORK, FEWEST_PASSES, MOST_PASSES = 600_000, 3, 30
 #: Values of P(j|k) held at a time.
 BLOCK_PAIRS = 1 << 22
 #: By how much, relatively, the log loss must fall for the decoder to be chosen.
@@ -92,7 +89,7 @@ class ContextDecoder:
         """
         found = chances.copy()
         for rows, pairs, inputs in self._pairs(labels, scores, chances, affinities):
-            odds = np.mean([_forward(net, inputs) for net in self.nets], axis=0)
+            odds = np.mean([forward(net, inputs) for net in self.nets], axis=0)
             found[rows][pairs] = expit(odds.astype(np.float64))
         return found
 
@@ -203,7 +200,7 @@ def fit_context(
             return None
         part = None if weights is None else weights[inside]
         nets.append(_learn(inputs[inside], targets[inside], part, seed=held))
-        odds[~inside] = _forward(nets[-1], inputs[~inside])
+        odds[~inside] = forward(nets[-1], inputs[~inside])
     unseen = chances.copy()
     unseen[looked_at] = expit(odds)
     plain, better = (
@@ -248,36 +245,5 @@ def _with_nets(decoder: ContextDecoder, nets: tuple[Net, ...]) -> ContextDecoder
 
 
 def _learn(inputs: Array, targets: Array, weights: Array | None, seed: int) -> Net:
-    """Train one network; its first layer takes the inputs as they are, unscaled."""
-    mean, width = inputs.mean(axis=0), inputs.std(axis=0) + 1e-6
     passes = int(np.clip(WORK / len(inputs), FEWEST_PASSES, MOST_PASSES))
-    model = MLPClassifier(
-        (HIDDEN, HIDDEN),
-        alpha=1e-4,
-        batch_size=min(BATCH, len(inputs)),
-        learning_rate_init=3e-3,
-        max_iter=passes,
-        n_iter_no_change=passes,
-        random_state=seed,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of passes is the stop
-        model.fit((inputs - mean) / width, targets, sample_weight=weights)
-    first, *others = model.coefs_
-    bias, *biases = model.intercepts_
-    first = first / width[:, None]
-    layers = [first, bias - mean @ first]
-    for matrix, shift in zip(others, biases, strict=True):
-        layers += [matrix, shift]
-    return tuple(np.asarray(part, dtype=np.float32) for part in layers)
-
-
-def _forward(net: Net, inputs: Array) -> Array:
-    """Return the log-odds that a network gives to inputs."""
-    values = inputs
-    for matrix, shift in zip(net[::2], net[1::2], strict=True):
-        if values is not inputs:
-            np.maximum(values, 0.0, out=values)
-        values = values @ matrix
-        values += shift
-    return np.asarray(values[:, 0])
+    return train(inputs, targets, weights, hidden=HIDDEN, batch=BATCH, passes=passes, seed=seed)
