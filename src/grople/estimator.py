@@ -29,6 +29,7 @@ from grople.published import PUBLISHED_SETTINGS
 from grople.relation import CORRELATIONS
 from grople.reservoir import Reservoir, fold_of
 from grople.ridge import choose_ridge
+from grople.shifted import ENOUGH, ROUNDING
 from grople.streaming import MomentClassifier, active_labels, learn_active_labels
 
 __all__ = ["GroPLE", "GroPLEModel"]
@@ -456,7 +457,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
             mapping = solve_grid(problem, Weights.of([weights]), self._place, **bounds).mapping(0)
         else:
             start = _start(reference, problem, active)
-            mapping = problem.solve(*weights, start=start, **bounds)
+            residual = ROUNDING if reference is None else ENOUGH
+            mapping = problem.solve(*weights, start=start, residual=residual, **bounds)
         if not mapping.converged:
             warnings.warn(
                 f"the mapping stopped after {mapping.n_iter} steps at a relative gap of "

@@ -36,7 +36,7 @@ from grople.optim import (
 from grople.published import nudged_gram, published_mapping
 from grople.relation import CORRELATIONS, correlation_matrix
 from grople.row_space import RowSpace
-from grople.shifted import solve_shifted
+from grople.shifted import ROUNDING, solve_shifted
 
 __all__ = ["Mapping", "MappingProblem", "fit_mapping"]
 
@@ -193,6 +193,7 @@ class MappingProblem:
         start: Array | None = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
+        residual: float = ROUNDING,
     ) -> Mapping:
         """Solve for one setting.
 
@@ -207,6 +208,8 @@ class MappingProblem:
             Stop when the objective is certified to lie within this share of ‖U‖² of its minimum.
         max_iter : int
             The most proximal steps (sweeps over all features).
+        residual : float
+            Relative residual of the closed form; larger takes less time.
         """
         if not self.embedding.n_components:
             return self._finish(self.target, 0.0, 0, True)
@@ -215,7 +218,7 @@ class MappingProblem:
         if self.correlation is None:
             alpha = 0.0
         if beta == 0:
-            exact = self._solve_exactly(alpha, gamma, tol, start)
+            exact = self._solve_exactly(alpha, gamma, tol, start, residual)
             return self._finish(exact, 0.0 if self.in_full else tol, 0, True)
         size = float(np.trace(self.point_gram))
         if (alpha, gamma) not in self._exact:
@@ -306,7 +309,12 @@ class MappingProblem:
         return rows is None or rows.nnz * self.embedding.n_components <= FULL_WORK
 
     def _solve_exactly(
-        self, alpha: float, gamma: float, tol: float, start: Array | None = None
+        self,
+        alpha: float,
+        gamma: float,
+        tol: float,
+        start: Array | None = None,
+        residual: float = ROUNDING,
     ) -> Array:
         """Solve ``XᵀX Z + α Z R + γ Z = XᵀU``, a Sylvester equation.
 
@@ -320,7 +328,7 @@ class MappingProblem:
             Z = self._row_space.solve(self.view.points(W), shifts, tol, first)
         else:
             right = self.target if turn is None else self.target @ turn
-            Z = solve_shifted(self, right, shifts)
+            Z = solve_shifted(self, right, shifts, residual)
         return Z if turn is None else Z @ turn.T.astype(Z.dtype, copy=False)
 
     def _shifts(self, alpha: float, gamma: float) -> tuple[Array | None, Array]:

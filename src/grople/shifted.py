@@ -13,16 +13,20 @@ from grople.optim import by_diagonal, conjugate_gradient
 if TYPE_CHECKING:
     from grople.mapping import MappingProblem
 
-__all__ = ["solve_shifted"]
+__all__ = ["ENOUGH", "ROUNDING", "solve_shifted"]
 
 Array = NDArray[Any]
 
+#: Residuals: what rounding leaves, and what will do to score rows that were left out.
+ROUNDING, ENOUGH = 1e-12, 1e-6
 #: Ratio of shifts up to which one Cholesky factor serves them all.
 NEARBY = 100.0
 
 
-def solve_shifted(problem: MappingProblem, right: Array, shifts: Array) -> Array:
-    """Solve all systems to rounding: from products with the rows, a factor, or the spectrum.
+def solve_shifted(
+    problem: MappingProblem, right: Array, shifts: Array, tol: float = ROUNDING
+) -> Array:
+    """Solve all systems: from products with the rows, a factor, or the spectrum.
 
     Parameters
     ----------
@@ -32,21 +36,25 @@ def solve_shifted(problem: MappingProblem, right: Array, shifts: Array) -> Array
         The right sides.
     shifts : ndarray of shape (d,)
         What is added to the diagonal for each.
+    tol : float
+        Residual, relative to the right side, that will do.
     """
     if not problem.explicit:
         nearby = by_diagonal(problem.view.gram_diagonal(), shifts)
-        return conjugate_gradient(problem.view.gram, right, shifts, precondition=nearby)
+        tol = max(tol, 1e-10)
+        return conjugate_gradient(problem.view.gram, right, shifts, precondition=nearby, tol=tol)
     low, high = float(shifts.min()), float(shifts.max())
     if "gram_spectrum" not in problem.__dict__ and 0 < high <= NEARBY * low:
         assert problem.gram_matrix is not None
         try:
-            return _solve_nearby(problem.gram_matrix, right, shifts, float(np.sqrt(low * high)))
+            middle = float(np.sqrt(low * high))
+            return _solve_nearby(problem.gram_matrix, right, shifts, middle, tol)
         except np.linalg.LinAlgError:
             pass  # a shift lost in rounding: the spectrum finds the minimum-norm solution
     return problem.gram_spectrum.solve(right, shifts)
 
 
-def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float) -> Array:
+def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol: float) -> Array:
     """Factor the matrix at one shift, a tenth of the cost of a spectrum; step to the others.
 
     Preconditioned with that factor the systems have a condition of at most √NEARBY, so a dozen
@@ -63,5 +71,5 @@ def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float) -> A
     if np.ptp(shifts) == 0:
         return start
     return conjugate_gradient(
-        matrix.__matmul__, right, shifts, start=start, precondition=solve, tol=1e-12
+        matrix.__matmul__, right, shifts, start=start, precondition=solve, tol=tol
     )
