@@ -73,25 +73,34 @@ def show(store: Store) -> Exhibit:
     for metric in METRICS:
         ranks = np.array([_average_ranks(curves, share, metric) for share in shares])
         rows = [
-            [f"{share:g}L"]
+            [f"{share:g}L", len(_complete(curves, share))]
             + [Cell(v, f"{v:.2f}", "bold" if v == row.min() else "") for v in row.tolist()]
             for share, row in zip(shares, ranks, strict=True)
         ]
         tables.append(
-            (metric, Table(["d", *NAMES], rows, caption=f"Average rank, {measure_name(metric)}"))
+            (
+                metric,
+                Table(
+                    ["d", "data sets", *NAMES],
+                    rows,
+                    caption=f"Average rank, {measure_name(metric)}",
+                ),
+            )
         )
         figures.append(_figure(metric, shares, ranks))
         first = int(sum(row.argmin() == 0 for row in ranks))
         best[metric] = first
         told.append(f"{measure_name(metric)} {first} of {len(shares)}")
-    n = len(_complete(curves, shares[0]))
+    sizes = [len(_complete(curves, share)) for share in shares]
+    n = min(sizes)
     total = sum(best.values())
     whole = len(METRICS) * len(shares)
     verdict = judged(total, whole, n)
+    told_sizes = f"{n}" if n == max(sizes) else f"{n} to {max(sizes)}"
     finding = Finding(
         7,
         verdict,
-        f"GroPLE ranks best at {', '.join(told)} dimensions, over {n} data sets. "
+        f"GroPLE ranks best at {', '.join(told)} dimensions, over {told_sizes} data sets. "
         + _beyond_chance(curves, shares),
     )
     note = (
