@@ -223,7 +223,8 @@ class MappingProblem:
         size = float(np.trace(self.point_gram))
         if (alpha, gamma) not in self._exact:
             self._exact.clear()  # a path along β asks for one of these again and again
-            self._exact[alpha, gamma] = self._solve_exactly(alpha, gamma, tol)
+            exact = self._solve_exactly(alpha, gamma, tol)
+            self._exact[alpha, gamma] = exact.astype(np.float64, copy=False)  # certified in double
         starts = [self._exact[alpha, gamma]]
         if start is not None:
             starts.append(start)

@@ -53,7 +53,7 @@ class ViewedRows:
     """Centred, scaled and weighted rows ``X̃ = X_s − r mᵀ``, never formed.
 
     Features are kept in the order of how many rows have them: few of them make most of the
-    entries, and side by side these stay in the cache: a product of texts takes a fifth less time.
+    entries, and side by side these stay in the cache.
 
     Parameters
     ----------
