@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -187,6 +189,36 @@ def test_dimension_says_what_the_numbers_say(tmp_path, level, best):
     assert exhibit.findings[0].verdict == "open"  # one data set
     assert f"accuracy {best} of 2" in exhibit.findings[0].sentence
     assert [row[0] for row in exhibit.tables[0][1].rows] == ["0.1L", "0.2L"]
+
+
+def test_dimension_takes_one_fold_of_what_is_beyond_the_budget(tiny):
+    def folds(budget):
+        plan = EXPERIMENTS["dimension"].plan(Options((tiny,), budget=budget))
+        return {name: {b.fold for b in plan if b.method == name} for name in ("GroPLE", "PLST")}
+
+    every = set(range(5))
+    assert folds(600.0) == {"GroPLE": every, "PLST": every}
+    assert folds(0.0) == {"GroPLE": {0}, "PLST": every}
+
+
+def test_dimension_compares_on_the_folds_that_grople_ran(tmp_path):
+    def add(store, name, setting, fold, value):
+        batch = Batch("published", "debtags-mini", name, fold, "f", (setting,))
+        store.add(batch, setting, dict.fromkeys(METRICS, value), 0.1)
+
+    shape = FIXED | {"alpha": 100.0, "beta": 1e-4}
+    with Store(tmp_path) as store:
+        add(store, "GroPLE", shape | {"n_components": 17}, 0, 0.5)
+        for fold in (0, 1):
+            add(store, "GroPLE", shape | {"n_components": 34}, fold, 0.5)
+            for share, name in itertools.product((0.1, 0.2), ("PLST", "CPLST", "FaIE", "LEML")):
+                setting = {"n_components": share, "ridge": 1.0}
+                # Ahead over both folds, behind on the first.
+                add(store, name, setting, fold, 0.4 if fold == 0 else 0.8)
+        exhibit = EXPERIMENTS["dimension"].show(store)
+    ranks = {row[0]: row[2].value for row in exhibit.tables[0][1].rows}
+    assert ranks == {"0.1L": 1.0, "0.2L": 5.0}
+    assert "0.1L on debtags-mini (1 of 2 folds)" in exhibit.notes[0]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

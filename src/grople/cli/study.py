@@ -59,7 +59,11 @@ def run(
         bool, typer.Option("--quick", help="A faithful small version: minutes, not hours.")
     ] = False,
     budget: Annotated[
-        float, typer.Option(help="Seconds a fold that BSVM and MLSF may take.", min=0.0)
+        float,
+        typer.Option(
+            help="Seconds a fold that BSVM and MLSF may take; beyond it dimension takes one fold.",
+            min=0.0,
+        ),
     ] = BUDGET,
     grid: Annotated[
         str,

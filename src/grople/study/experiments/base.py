@@ -48,7 +48,8 @@ class Options:
         How much of each grid is searched: all of it, every third or fourth value, or in the
         comparison the paper's setting alone, where it is known.
     budget : float
-        Seconds a fold that BSVM and MLSF may take.
+        Seconds a fold that BSVM and MLSF may take; GroPLE in ``dimension`` takes one fold of what
+        is beyond it.
     seed : int
         Seed of what is random.
     """
