@@ -203,6 +203,28 @@ def test_the_guard_draws_rare_labels_to_the_shared_curve(monkeypatch):
     np.testing.assert_allclose(guarded[:3], alone[:3], atol=0.1)
 
 
+def test_rare_labels_do_better_with_the_threshold_of_their_probabilities(monkeypatch):
+    def draw(n):
+        # Calibrated by construction, p = sigmoid(4s): each label with a level of its own.
+        scores = rng.normal(-1.2, 0.5, (n, 40)) + np.linspace(-0.3, 0.1, 40)
+        return scores, (rng.random(scores.shape) < 1 / (1 + np.exp(-4 * scores))).astype(int)
+
+    rng = np.random.default_rng(0)
+    scores, B = draw(400)  # some ten positives a label
+    unseen, truth = draw(50_000)
+
+    def macro(thresholds):
+        pairs = zip(truth.T == 1, (unseen > thresholds).T, strict=True)
+        return np.mean([f1(have, given) for have, given in pairs])
+
+    guarded = macro(fit_decision("macro_f1", counts_of(scores, B)).thresholds)
+    monkeypatch.setattr(fitting, "GUARD", 1e-12)
+    alone = macro(fit_decision("macro_f1", counts_of(scores, B)).thresholds)
+    oracle = macro(fit_decision("macro_f1", counts_of(unseen, truth)).thresholds)
+    # Most of what luck takes from the best thresholds comes back.
+    assert oracle - guarded < 0.5 * (oracle - alone)
+
+
 @pytest.mark.parametrize("rule", ["micro_f1", "macro_f1"])
 @pytest.mark.parametrize(
     "values", [(-1.0, 1.0), (-1.0, 0.0, 1.0), (-0.6, -0.2, 0.2, 0.6), (0.0, 1 / 3)]

@@ -26,8 +26,9 @@ __all__ = ["fit_decision"]
 
 Array = NDArray[Any]
 
-#: Positives at which a label's own counts weigh as much as the shared curve (macro-F1).
-GUARD = 10.0
+#: Positives at which a label's own best threshold weighs as much as the one that the probabilities
+#: give it (macro-F1). Of a hundred positives the threshold that did best is mostly luck.
+GUARD = 300.0
 #: Thresholds tried for the best one out-of-fold.
 TRIED = 200
 
@@ -157,7 +158,7 @@ def _thresholds(decision: Decision, rule: Rule, name: Any, evidence: Evidence) -
     if name == "micro_f1":
         return {"thresholds": float(_best_thresholds(counts.shared[:, None])[0])}
     if name == "macro_f1":
-        return {"thresholds": _best_thresholds(_guarded(decision, counts))}
+        return {"thresholds": _label_thresholds(decision, counts.by_label)}
     if name in ("hamming", "subset"):
         return {"thresholds": _where_likely(decision)}
     if name == "cardinality":
@@ -177,17 +178,19 @@ def _where_likely(decision: Decision) -> float:
     """Return the threshold above which a label is likelier than not."""
     if not decision.by_score:
         return 0.0  # in log-odds
-    likely = decision.curve_probabilities > 0.5
-    if not likely.any():
-        return np.inf
-    first = int(likely.argmax())
-    if first == 0:
-        return -np.inf
-    s, p = (
-        part[first - 1 : first + 1]
-        for part in (decision.curve_scores, decision.curve_probabilities)
-    )
-    return float(np.interp(0.5, p, s))
+    curve = decision.curve_scores, decision.curve_probabilities
+    return float(_crossing(curve, np.array([0.5]))[0])
+
+
+def _crossing(curve: tuple[Array, Array], chances: Array) -> Array:
+    """Return the score above which the curve exceeds each chance: −∞ everywhere, ∞ nowhere."""
+    scores, levels = curve
+    above = np.searchsorted(levels, chances, side="right")
+    at = np.clip(above, 1, len(levels) - 1)
+    rise = np.maximum(levels[at] - levels[at - 1], 1e-300)
+    share = np.clip((chances - levels[at - 1]) / rise, 0.0, 1.0)
+    found = scores[at - 1] + share * (scores[at] - scores[at - 1])
+    return np.where(above == 0, -np.inf, np.where(above == len(levels), np.inf, found))
 
 
 def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCounts) -> float:
@@ -219,29 +222,44 @@ def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCoun
     return chosen
 
 
-def _guarded(decision: Decision, counts: ScoreCounts) -> Array:
-    """Blend each label's positives with what the shared curve expects of them.
+def _label_thresholds(decision: Decision, by_label: Array) -> Array:
+    """Return for each label a threshold for its F1; infinite where it has no positive.
 
-    A label with few positives cannot tell a good threshold from luck; the curve can. A label
-    without any is not expected.
+    What maximises F1 is to give a label where its probability exceeds half the best F1. With
+    probabilities from the shared curve, in proportion so that they add up to the label's number of
+    positives, that is the threshold of a rare label; the more positives it has, the more the
+    threshold counts that is best for them.
     """
-    total, positive = counts.by_label
-    own = positive.sum(axis=1, keepdims=True)
-    trust = own / (own + GUARD)
+    total, positive = by_label
+    own = positive.sum(axis=1)
     centres = bin_centres(LABEL_BINS)
-    if decision.by_score:
-        chance = np.interp(centres, decision.curve_scores, decision.curve_probabilities)
-    else:
-        chance = expit(centres)
-    blend = trust * positive + (1 - trust) * chance * total
-    return np.stack([total, np.where(own > 0, blend, 0.0)])
+    curve = decision.curve_scores, decision.curve_probabilities
+    chance = np.interp(centres, *curve) if decision.by_score else expit(centres)
+    expected = chance * total
+    proportion = own / np.maximum(expected.sum(axis=1), 1e-300)
+    expected = np.minimum(expected * proportion[:, None], total)
+    least = _f1_above(total, expected).max(axis=1) / 2.0 / np.maximum(proportion, 1e-300)
+    likely = _crossing(curve, least) if decision.by_score else log_odds(least)
+
+    # Beyond the label's own scores there is nothing to tell thresholds apart by.
+    seen, edges = total > 0, bin_edges(LABEL_BINS)
+    lowest = edges[np.maximum(seen.argmax(axis=1), 1)]
+    highest = edges[np.maximum(LABEL_BINS - 1 - seen[:, ::-1].argmax(axis=1), 1)]
+    best, likely = (np.clip(part, lowest, highest) for part in (_best_thresholds(by_label), likely))
+    trust = own / (own + GUARD)
+    return np.where(own > 0, trust * best + (1.0 - trust) * likely, np.inf)
+
+
+def _f1_above(total: Array, positive: Array) -> Array:
+    """Return for each row of counts the F1 of a threshold below each bin."""
+    total, positive = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (total, positive))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num(2 * positive / (total + positive[:, :1])))
 
 
 def _best_thresholds(counts: Array) -> Array:
     """Return for each row of counts the score threshold with the largest F1."""
-    total, positive = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in counts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        f1 = np.nan_to_num(2 * positive / (total + positive[:, :1]))
+    f1 = _f1_above(*counts)
     # Of equal values the highest threshold: fewer labels for the same measure.
     best = f1.shape[1] - 1 - f1[:, ::-1].argmax(axis=1)
     edges = bin_edges(f1.shape[1])
