@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -70,6 +72,32 @@ def test_a_solution_is_that_of_the_normal_equations() -> None:
     for j, shift in enumerate(shifts):
         expected = np.linalg.solve(rows.T @ rows + shift * np.eye(900), rows.T @ points[:, j])
         np.testing.assert_allclose(found[:, j], expected, atol=2e-4 * np.abs(expected).max())
+
+
+@pytest.mark.usefixtures("large")
+def test_what_leads_all_rows_leads_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, B = texts()
+    here = np.arange(400) % 5 > 0
+    whole, part = problem_of(X, B), problem_of(X[here], B[here])
+    points = part.view.points(part.embedding.W)
+    shifts = np.full(points.shape[1], 0.3)
+    found, steps = [], []
+    for space in (RowSpace(part.view), whole.row_space.part(part.view, here)):
+        space.leading  # noqa: B018  (known before products are counted)
+        calls: list[int] = []
+        kernel = type(part.view).kernel
+
+        def counted(view: Any, A: Any, calls: Any = calls, kernel: Any = kernel) -> Any:
+            calls.append(1)
+            return kernel(view, A)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(part.view), "kernel", counted)
+            found.append(space.solve(points, shifts, 1e-8, None))
+        steps.append(len(calls))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-3 * np.abs(found[0]).max())
+    # Restricted they are not quite its own: a few more steps than with those, no more.
+    assert steps[1] <= 1.5 * steps[0]
 
 
 def test_the_diagonal_of_an_inverse() -> None:

@@ -114,8 +114,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
     form : {"auto", "explicit", "implicit"}, default="auto"
         Form of the moments: matrices, or (for many features) the sparse rows themselves.
     tol : float, default=1e-4
-        Certified relative accuracy at which the mapping stops; the embedding, whose last tenths of
-        a per cent change no prediction, stops at ten times as much.
+        Certified relative accuracy at which the mapping stops; the embedding, and maps too large
+        for a closed form, whose last tenths of a per cent change no prediction, stop at ten times
+        as much.
     max_iter : int, default=100
         The most outer iterations of the embedding (ten times as many steps of the mapping).
     random_state : int, RandomState or None, default=None
@@ -382,6 +383,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         if points is None:
             yield from super()._out_of_fold(rows, context)
             return
+        del problem  # and with it the rows and eigenvectors that it works on
         X, B = self.moments_.rows, self.moments_.marks  # type: ignore[attr-defined]
         keys = row_fingerprints(X)
         folds = np.where(keys <= rows.keys.max(), fold_of(keys, DECISION_FOLDS), DECISION_FOLDS)

@@ -46,6 +46,9 @@ Array = NDArray[Any]
 NARROW_TOL = 1e-3
 #: Entries of X times columns up to which implicit systems are solved to rounding.
 FULL_WORK = 20_000_000
+#: Larger ones end, like the embedding, at so many times the tolerance: they are solved by
+#: iterations, and the last of these change no prediction.
+LARGE = 10.0
 #: Ratio of shifts up to which rows have the same leverage in all dimensions.
 ALIKE = 2.0
 
@@ -205,7 +208,8 @@ class MappingProblem:
             Where to start (:attr:`Mapping.viewed` of a neighbouring setting), unless the exact
             solution at β = 0 is better.
         tol : float
-            Stop when the objective is certified to lie within this share of ‖U‖² of its minimum.
+            Stop when the objective is certified to lie within this share of ‖U‖² of its minimum;
+            ten times as much where a closed form is too large.
         max_iter : int
             The most proximal steps (sweeps over all features).
         residual : float
@@ -219,7 +223,7 @@ class MappingProblem:
             alpha = 0.0
         if beta == 0:
             exact = self._solve_exactly(alpha, gamma, tol, start, residual)
-            return self._finish(exact, 0.0 if self.in_full else tol, 0, True)
+            return self._finish(exact, 0.0 if self.in_full else LARGE * tol, 0, True)
         size = float(np.trace(self.point_gram))
         if (alpha, gamma) not in self._exact:
             self._exact.clear()  # a path along β asks for one of these again and again
@@ -326,7 +330,7 @@ class MappingProblem:
             W, first = self.embedding.W, start
             if turn is not None:
                 W, first = W @ turn, None if start is None else start @ turn
-            Z = self._row_space.solve(self.view.points(W), shifts, tol, first)
+            Z = self.row_space.solve(self.view.points(W), shifts, LARGE * tol, first)
         else:
             right = self.target if turn is None else self.target @ turn
             Z = solve_shifted(self, right, shifts, residual)
@@ -340,7 +344,8 @@ class MappingProblem:
         return turn, gamma + alpha * np.maximum(self.relation_spectrum.values, 0.0)
 
     @cached_property
-    def _row_space(self) -> RowSpace:
+    def row_space(self) -> RowSpace:
+        """The space of rows, where large systems are solved."""
         return RowSpace(self.view)
 
     def left_out(self, mapping: Mapping, alpha: float, beta: float, gamma: float) -> Array | None:
@@ -357,8 +362,10 @@ class MappingProblem:
             return None
         points = self.view.points(self.embedding.W)
         shift = float(shifts.mean())
-        points = self._row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
-        return points + self.point_mean if self.fit_intercept else points
+        found = self.row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
+        if self.fit_intercept:
+            found += self.point_mean
+        return found
 
     def _solve_published(self, alpha: float, beta: float) -> Mapping:
         matrix = self.gram_matrix

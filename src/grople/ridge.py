@@ -21,7 +21,6 @@ from grople.fingerprints import row_fingerprints
 from grople.moments import Moments
 from grople.optim import lanczos_quadrature
 from grople.reservoir import fold_of
-from grople.row_space import RowSpace
 
 if TYPE_CHECKING:
     from grople.mapping import MappingProblem
@@ -130,14 +129,15 @@ def _by_holding_out(problem: MappingProblem) -> float:
     view = rest.view(centre=problem.fit_intercept, scale=problem.scale)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (V.shape[1], 2 * PROBES))
     W = problem.embedding.W @ (V @ signs)
-    points, space = view.points(W), RowSpace(view)
+    points, space = view.points(W), problem.row_space.part(view, ~held)
     truth = 2.0 * (B[held] @ W) - W.sum(axis=0)
     if problem.fit_intercept:
         truth -= rest.labels.sums @ W / rest.n
     Z: Array | None = None
     gammas: list[float] = []
     errors: list[float] = []
-    step = int(np.ceil(2 * np.log10(max(problem.curvature, 1e-300))))
+    largest = float(problem.row_space.leading[0][-1])
+    step = int(np.ceil(2 * np.log10(max(largest, 1e-300))))
     while len(errors) < 2 * DECADES and (not errors or errors[-1] <= WORSE * min(errors)):
         gammas.append(10.0 ** (step / 2))
         Z = space.solve(points, np.full(W.shape[1], gammas[-1]), HOLD_OUT_TOL, Z)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grople.moments import FeatureView
 from grople.moments.products import CHUNK
-from grople.optim import conjugate_gradient, inverse_diagonal, leading_part, low_rank
+from grople.optim import conjugate_gradient, inverse_diagonal, leading_part, low_rank, orthonormal
 from grople.threads import in_shares
 
 __all__ = ["RowSpace", "preconditioner_rank"]
@@ -50,9 +50,17 @@ class RowSpace:
 
     That is enough for what iterations reach here, and halves time and memory. Maps come in single
     precision, too.
+
+    Attributes
+    ----------
+    view : FeatureView
+        The rows.
+    whole : tuple of RowSpace and ndarray of bool, optional
+        The space of more rows, and which of them are here: what leads there nearly leads here.
     """
 
     view: FeatureView
+    whole: tuple[RowSpace, Array] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -62,6 +70,10 @@ class RowSpace:
     @cached_property
     def leading(self) -> tuple[Array, Array]:
         """The largest eigenvalues of X̃X̃ᵀ with their vectors, about right."""
+        if self.whole is not None:
+            space, here = self.whole
+            values, vectors = space.leading
+            return values * (self.n_rows / space.n_rows), orthonormal(vectors[here])
         rank = preconditioner_rank(self.n_rows)
         return leading_part(self.view.kernel, self.n_rows, rank, np.float32)
 
@@ -107,6 +119,10 @@ class RowSpace:
         in_shares(one, points.shape[1], self.view.moments.rows.nnz * points.shape[1], CHUNK)  # type: ignore[attr-defined]
         return found
 
+    def part(self, view: FeatureView, here: Array) -> RowSpace:
+        """Return the space of some of the rows, seen by a view of theirs."""
+        return RowSpace(view, (self, here))
+
     def left_out(self, points: Array, Z: Array, shift: float, centred: bool) -> Array:
         """Return where each row would be placed by a map learnt without it.
 
@@ -129,5 +145,9 @@ class RowSpace:
         # Whatever the other rows are: no more than without this one, no less than with it alone.
         alone = 1.0 / (self.view.row_squares() + shift)
         stays = shift * np.clip(diagonal, alone, 1.0 / shift) - (1.0 / self.n_rows) * centred
-        residual = points - self.view.images(Z.astype(np.float32))
-        return np.asarray(points - residual / np.maximum(stays, LEAST)[:, None])
+        # In place: these are as large as all scores.
+        found = self.view.images(Z.astype(np.float32, copy=False)).astype(points.dtype)
+        found -= points
+        found /= np.maximum(stays, LEAST)[:, None]
+        found += points
+        return np.asarray(found)

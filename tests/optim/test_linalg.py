@@ -14,6 +14,7 @@ from grople.optim import (
     leading_part,
     linalg,
     low_rank,
+    orthonormal,
     top_eigenvectors,
 )
 
@@ -208,7 +209,7 @@ def test_low_rank_takes_care_of_the_largest_eigenvalues():
         [np.linalg.solve(A + s * np.eye(300), r) for s, r in zip(shifts, right.T, strict=True)]
     )
     np.testing.assert_allclose(Z, expected, rtol=1e-6, atol=1e-8)
-    assert calls[:before] == [40, 40]
+    assert calls[:before] == [40, 40, 40]
     with_it = len(calls) - before
     conjugate_gradient(product, right, shifts, tol=1e-8)
     assert with_it < (len(calls) - before - with_it) / 2
@@ -233,3 +234,23 @@ def test_quadrature_of_an_exhausted_space():
     assert (weights / (nodes + 1.0)).sum() == pytest.approx(1 / 2 + 1 / 2 + 1 / 4)
     nodes, weights = lanczos_quadrature(A.__matmul__, np.zeros((3, 1)), 4)
     assert weights.sum() == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_orthonormal_columns_stay_near_theirs(dtype):
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((300, 20)))[0]
+    found = orthonormal((Q[:240] * np.linspace(0.5, 2.0, 20)).astype(dtype))  # a part of them
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found.T @ found, np.eye(20), atol=1e-5)
+    # The nearest of all: what is left of each lies in its own direction.
+    assert np.all(np.einsum("ij,ij->j", found, Q[:240]) > 0.8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dependent_columns_are_never_longer_than_one(dtype):
+    block = np.random.default_rng(0).standard_normal((300, 20))
+    block[:, 10:] = block[:, :10] * 3.0
+    lengths = np.linalg.svd(orthonormal(block.astype(dtype)), compute_uv=False)
+    assert lengths.max() < 1.001  # so that a preconditioner made of them stays positive
+    np.testing.assert_allclose(lengths[:10], 1.0, atol=1e-3)
+    assert not orthonormal(np.zeros((5, 2), dtype=dtype)).any()

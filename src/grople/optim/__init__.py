@@ -12,6 +12,7 @@ from grople.optim.linalg import (
     largest_eigenvalue,
     leading_part,
     low_rank,
+    orthonormal,
     top_eigenvectors,
 )
 from grople.optim.penalties import L1, GroupRows, Penalty
@@ -41,6 +42,7 @@ __all__ = [
     "leading_part",
     "low_rank",
     "objective",
+    "orthonormal",
     "proximal_gradient",
     "top_eigenvectors",
 ]

@@ -204,15 +204,31 @@ def by_diagonal(diagonal: Array, shifts: Array) -> Product:
 def leading_part(product: Product, size: int, rank: int, dtype: Any) -> tuple[Array, Array]:
     """Return the largest eigenvalues of a matrix, ascending, and their vectors, about right.
 
-    Two products with a random block: accurate enough for a preconditioner.
+    Three products with a random block: accurate enough for a preconditioner.
     """
-    start = np.random.default_rng(0).standard_normal((size, rank)).astype(dtype)
-    # NumPy's would widen a block of single precision.
-    block, _ = scipy.linalg.qr(
-        product(start), overwrite_a=True, mode="economic", check_finite=False
-    )
+    block = np.random.default_rng(0).standard_normal((size, rank)).astype(dtype)
+    for _ in range(2):
+        block = orthonormal(product(block))
     values, turn = np.linalg.eigh(block.T @ product(block))
     return np.maximum(values, 0.0), block @ turn
+
+
+def orthonormal(block: Array) -> Array:
+    """Return the orthonormal columns nearest to those of a block, in a fraction of QR's time.
+
+    Where columns depend on each other the result is shorter than one in that direction, not longer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(np.allclose(orthonormal(np.array([[1.0, 0.1], [0.1, 1.0]])), np.eye(2)))
+    True
+    """
+    values, turn = np.linalg.eigh((block.T @ block).astype(np.float64))
+    # What is below that is rounding.
+    floor = 100 * np.finfo(block.dtype).eps * values[-1]
+    root = (turn / np.sqrt(np.maximum(values, max(floor, np.finfo(block.dtype).tiny)))) @ turn.T
+    return np.asarray(block @ root.astype(block.dtype))
 
 
 def low_rank(values: Array, vectors: Array, shifts: Array) -> Product:
