@@ -104,12 +104,12 @@ def test_the_space_of_rows(weighted, centre, scale):
 def test_large_systems_reach_the_same_map(alpha, weighted, monkeypatch):
     data = make_grouped_multilabel(500, 200, 12, n_groups=3, random_state=0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 500) if weighted else None
-    settings = {"gamma": 2.0, "alpha": alpha, "decision": "sign", "random_state": 0, "tol": 1e-7}
+    settings = {"gamma": 2.0, "alpha": alpha, "decision": "sign", "random_state": 0, "tol": 1e-8}
     exact = GroPLE(form="explicit", **settings).fit(data.X, data.Y, sample_weight=weights)
     monkeypatch.setattr("grople.mapping.FULL_WORK", 0)
     X = sp.csr_array(data.X)
     large = GroPLE(form="implicit", **settings).fit(X, data.Y, sample_weight=weights)
-    # Residuals of √(10·tol) = 1e-3 of the points, in scores of size one.
+    # Residuals of √(10·tol) = 3e-4 of the points, in scores of size one.
     np.testing.assert_allclose(
         large.decision_function(X), exact.decision_function(data.X), atol=3e-3
     )
