@@ -137,7 +137,11 @@ def selection(X, B, weights=None, **options):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_without_correlation_it_is_the_lasso(container, fit_intercept, weighted, X, B):
+@pytest.mark.parametrize("most", [0, 4000], ids=["rows", "moments"])
+def test_without_correlation_it_is_the_lasso(
+    most, container, fit_intercept, weighted, X, B, monkeypatch
+):
+    monkeypatch.setattr("grople.baselines.meta_labels.MOST_FEATURES", most)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
     problem = selection(container(X), B, weights, fit_intercept=fit_intercept)
     found = problem.solve(0.5, tol=1e-10, max_iter=10_000)

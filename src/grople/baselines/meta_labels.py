@@ -6,11 +6,13 @@ The first three steps of MLSF (:mod:`grople.baselines.mlsf`).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -40,6 +42,8 @@ __all__ = [
 
 Array = NDArray[Any]
 
+#: Features up to which XᵀX stands for the rows.
+MOST_FEATURES = 4000
 
 # -- 1. meta-labels ----------------------------------------------------------------------------
 
@@ -227,22 +231,44 @@ class SpecificFeatures:
         return sp.csc_array(self.X) if sp.issparse(self.X) else np.asfortranarray(self.X)
 
     def _lasso(self, gamma: float, start: Array | None, tol: float, max_iter: int) -> Solution:
-        n = float(self.moments.n)
         V = np.zeros((self.X.shape[1], self.Z.shape[1])) if start is None else start.copy()
         gap, steps = 0.0, 0
+        n, model, rows, targets, weights = self._regressions
         # scikit-learn's Lasso divides the squares by the (total weight of the) rows.
-        model = Lasso(
-            gamma / n, fit_intercept=self.fit_intercept, tol=tol, max_iter=max_iter, warm_start=True
-        )
+        model.set_params(alpha=gamma / n, tol=tol, max_iter=max_iter)
         for k in range(V.shape[1]):
             model.coef_ = V[:, k].copy()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                z = self.Z[:, [k]].toarray().ravel()
-                model.fit(self._by_column, z, sample_weight=self.weights)
+                model.fit(rows, targets(k), sample_weight=weights)
             V[:, k] = model.coef_
             gap, steps = gap + 2.0 * n * float(model.dual_gap_), max(steps, int(model.n_iter_))
         return Solution(V, np.array([]), gap, steps, steps < max_iter)
+
+    @cached_property
+    def _regressions(self) -> tuple[float, Lasso, Any, Callable[[int], Array], Array | None]:
+        """The weight of the rows, the model, rows, the target of each meta-label, row weights.
+
+        With fewer features than rows a triangular root of XᵀX stands for the rows: a Lasso depends
+        on XᵀX and XᵀZ alone, and a step over a feature that stays out is then free.
+        """
+        matrix = None
+        if self.X.shape[1] < min(self.X.shape[0], MOST_FEATURES):
+            matrix = self._products[0].gram_matrix()
+        if matrix is None:
+            model = Lasso(fit_intercept=self.fit_intercept, warm_start=True)
+            columns = self._by_column
+            return (
+                float(self.moments.n), model, columns,
+                lambda k: self.Z[:, [k]].toarray().ravel(), self.weights,
+            )  # fmt: skip
+        matrix = matrix.copy()
+        # A hair of ridge: features may be copies of each other.
+        matrix[np.diag_indices_from(matrix)] += 1e-10 * np.trace(matrix) / len(matrix) + 1e-300
+        root = scipy.linalg.cholesky(matrix, check_finite=False)
+        targets = scipy.linalg.solve_triangular(root, self._products[1], trans=1)
+        model = Lasso(fit_intercept=False, precompute=matrix, warm_start=True)
+        return float(len(root)), model, np.asfortranarray(root), lambda k: targets[:, k], None
 
     @cached_property
     def _products(self) -> tuple[Any, Array, Array]:
