@@ -87,36 +87,31 @@ def factorise(
     >>> bool(np.allclose(factors.W.T @ factors.W, factors.H @ factors.H.T))
     True
     """
-    cross = design.label_cross
+    seen, cross = _seen(design)
     constant = _squared_labels(design)
     if start is not None:
-        W, H = start.W, start.H
+        W, H = design.gram_spectrum.vectors.T @ start.W if seen is not design else start.W, start.H
     else:
         # The minimum has at most as many dimensions as there are features.
-        ((_, P),) = design.solutions(cross, [ridge])
+        P = seen.solve(cross, np.full(cross.shape[1], ridge))
         H = predictable_axes(cross, P, min(size, len(cross))).T
         W = P @ H.T
     path: list[float] = []
     for _ in range(max_iter):
-        W = _map_step(design, cross, W, H, ridge)
-        H, saved = _label_step(design, cross, W, ridge)
+        W = _map_step(seen, cross, W, H, ridge)
+        H, saved = _label_step(seen, cross, W, ridge)
         W, H = balanced(W, H)
         path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
         if len(path) > 1 and path[-2] - path[-1] <= tol * path[-1]:
             break
-    return Factors(W, H, np.asarray(path))
+    return Factors(_turned_back(design, seen, W), H, np.asarray(path))
 
 
 def factorise_as_published(
     design: Design, size: int, ridge: float, random_state: Any = None
 ) -> Factors:
-    """Alternate ten rounds from a normal random H, without balancing.
-
-    In the explicit form the features are turned to where X̃ᵀX̃ is diagonal, and W back at the end.
-    """
-    explicit = design.gram_matrix is not None
-    seen = _Diagonal(design.gram_spectrum) if explicit else design
-    cross = design.rotated_cross if explicit else design.label_cross
+    """Alternate ten rounds from a normal random H, without balancing."""
+    seen, cross = _seen(design)
     constant = _squared_labels(design)
     H = check_random_state(random_state).standard_normal((size, cross.shape[1]))
     W = np.zeros((len(cross), size))
@@ -125,7 +120,21 @@ def factorise_as_published(
         W = _map_step(seen, cross, W, H, ridge)
         H, saved = _label_step(seen, cross, W, ridge)
         path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
-    return Factors(design.gram_spectrum.vectors @ W if explicit else W, H, np.asarray(path))
+    return Factors(_turned_back(design, seen, W), H, np.asarray(path))
+
+
+def _seen(design: Design) -> tuple[Design | _Diagonal, Array]:
+    """Return what a round needs of the features, and X̃ᵀY.
+
+    In the explicit form they are turned to where X̃ᵀX̃ is diagonal, and W back at the end.
+    """
+    if design.gram_matrix is None:
+        return design, design.label_cross
+    return _Diagonal(design.gram_spectrum), design.rotated_cross
+
+
+def _turned_back(design: Design, seen: Design | _Diagonal, W: Array) -> Array:
+    return W if seen is design else np.asarray(design.gram_spectrum.vectors @ W)
 
 
 @dataclass(frozen=True)
