@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 
 from grople import GroPLE, Moments
 from grople.datasets import load, make_grouped_multilabel
@@ -262,3 +263,20 @@ def test_the_estimator_reproduces_the_published_comparison(name, shared_data, pa
         # One seed; the spread over seeds is below .003. Medical: one published deviation.
         tolerance = float(row["std"]) if name == "medical" else 0.010
         assert np.mean(values[row["metric"]]) == pytest.approx(float(row["mean"]), abs=tolerance)
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["all labels", "a label without a row"])
+def test_folds_are_mapped_into_the_space_of_all_rows(missing):
+    data = make_grouped_multilabel(300, 20, 8, n_groups=2, random_state=0)
+    X, B = data.X, data.Y.toarray()
+    held = np.arange(300) < 60
+    if missing:
+        B[~held, 3] = 0  # the fold has all the positives of this label
+    model = GroPLE(alpha=0.0, gamma=2.0, n_components=5, random_state=0).fit(X, B)
+    rest = model.moments_ - Moments.from_data(X[held], B[held])
+    found = model._learn(rest, reference=model._model())
+    embedding = model._model().embedding
+    points = (2.0 * B[~held] - 1.0) @ embedding.W
+    ridge = Ridge(alpha=2.0).fit(X[~held], points)
+    expected = ridge.predict(X[held]) @ embedding.V
+    np.testing.assert_allclose(found.scores(X[held]), expected, atol=1e-3)

@@ -333,6 +333,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         reference: GroPLEModel | None = None,
         context: CallbackContext | None = None,
     ) -> GroPLEModel:
+        if reference is not None and not self.feature_weight:
+            return self._mapped_again(moments, reference)
         varying, _ = active_labels(moments)
 
         def stages(active: Moments) -> tuple[Any, LinearScores]:
@@ -357,6 +359,20 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
         details, scores, active = learn_active_labels(moments, stages)
         groups, embedding, mapping, gamma = details
         return GroPLEModel(groups, embedding, mapping, gamma, active, scores)
+
+    def _mapped_again(self, moments: Moments, reference: GroPLEModel) -> GroPLEModel:
+        """Learn the map of a part of the rows into the space of all of them.
+
+        That space is made of labels alone and says nothing of which features they go with; to
+        find it again in every fold takes longer than all the rest and changes no decision.
+        """
+        active, embedding = reference.active, reference.embedding
+        _, constants = active_labels(self.moments_)
+        mapping, gamma = self._mapping(moments.select_labels(active), embedding, reference, active)
+        scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
+        if len(active) < moments.n_labels:
+            scores = scores.expanded(active, constants)
+        return GroPLEModel(reference.groups, embedding, mapping, gamma, active, scores)
 
     def _stage(self, context: CallbackContext | None, name: str, work: Any) -> Any:
         step = None if context is None else context.subcontext(name)
