@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test setup lint types unit reproduce bench study docs format clean help
+.PHONY: demo test setup lint types unit reproduce bench bench-full study docs format clean help
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 demo: $(STAMP)   ## the embedded data set from start to finish
 	@$(BIN)/grople demo
@@ -35,7 +35,10 @@ unit: $(STAMP)   ## the tests, without lint and types
 reproduce: $(STAMP)   ## the published numbers on the real data sets (long)
 	@$(BIN)/python -m pytest -m slow -v
 
-bench: $(STAMP)  ## speed and memory against peers, as ratios
+bench: $(STAMP)  ## speed and memory as ratios, in minutes
+	@$(BIN)/python -m benchmarks --quick
+
+bench-full: $(STAMP)  ## the same in full (hours)
 	@$(BIN)/python -m benchmarks
 
 study: $(STAMP)  ## the paper's experiments in their quick form, with a report
