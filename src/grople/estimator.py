@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackContext
-from sklearn.exceptions import ConvergenceWarning
 
-from grople.affinity import Affinity, fit_affinity
-from grople.base import DECISION_FOLDS, row_by_row
-from grople.decision import ScoredBlock
-from grople.embedding import Embedding, fit_embedding, predictable_gram
-from grople.fingerprints import row_fingerprints
-from grople.grid import fits_device, solve_grid
-from grople.groups import Groups, fit_groups, given_partition, group_stability
-from grople.linear import LinearScores, row_blocks
-from grople.mapping import Mapping, MappingProblem
-from grople.moments import Moments
-from grople.optim import Weights
+from grople.base import row_by_row
+from grople.groups import group_stability
 from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.published import PUBLISHED_SETTINGS
 from grople.relation import CORRELATIONS
-from grople.reservoir import Reservoir, fold_of
-from grople.ridge import choose_ridge
-from grople.shifted import ENOUGH, ROUNDING
-from grople.streaming import MomentClassifier, active_labels, learn_active_labels
+from grople.stages import ThreeStages
 
-__all__ = ["GroPLE", "GroPLEModel"]
+__all__ = ["GroPLE"]
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class GroPLEModel:
-    """What the three stages found."""
-
-    groups: Groups
-    embedding: Embedding
-    mapping: Mapping
-    gamma: float
-    active: Array
-    scores: LinearScores
-
-    def components(self, labels: Array) -> Array:
-        """Return the hyperplanes of some labels."""
-        assert self.scores.V is not None
-        return self.scores.V[:, labels]
-
-
-class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier):
+class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ThreeStages):
     """Group-preserving label embedding for multi-label classification.
 
     Labels are grouped, embedded in a latent space whose dimensions each group shares, and the
@@ -326,176 +293,3 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentClassifier
     @property
     def _n_features_out(self) -> int:
         return self._model().embedding.n_components
-
-    def _learn(
-        self,
-        moments: Moments,
-        reference: GroPLEModel | None = None,
-        context: CallbackContext | None = None,
-    ) -> GroPLEModel:
-        if reference is not None and not self.feature_weight:
-            return self._mapped_again(moments, reference)
-        varying, _ = active_labels(moments)
-
-        def stages(active: Moments) -> tuple[Any, LinearScores]:
-            groups = self._stage(context, "groups", lambda: self._groups(moments, varying))
-            nearby = None if reference is None else reference.components(varying)
-            embedding = self._stage(
-                context, "embedding", lambda: self._embedding(active, groups, nearby=nearby)
-            )
-            if not embedding.converged and reference is None:
-                warnings.warn(
-                    f"the embedding stopped after {embedding.n_iter} iterations while it still "
-                    f"improved by more than 10·tol={10 * self.tol:g} each: raise max_iter or tol",
-                    ConvergenceWarning,
-                    stacklevel=2,
-                )
-            mapping, gamma = self._stage(
-                context, "mapping", lambda: self._mapping(active, embedding, reference, varying)
-            )
-            scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
-            return (groups, embedding, mapping, gamma), scores
-
-        details, scores, active = learn_active_labels(moments, stages)
-        groups, embedding, mapping, gamma = details
-        return GroPLEModel(groups, embedding, mapping, gamma, active, scores)
-
-    def _mapped_again(self, moments: Moments, reference: GroPLEModel) -> GroPLEModel:
-        """Learn the map of a part of the rows into the space of all of them.
-
-        That space is made of labels alone and says nothing of which features they go with; to
-        find it again in every fold takes longer than all the rest and changes no decision.
-        """
-        active, embedding = reference.active, reference.embedding
-        _, constants = active_labels(self.moments_)
-        mapping, gamma = self._mapping(moments.select_labels(active), embedding, reference, active)
-        scores = LinearScores(mapping.Z, mapping.intercept, embedding.V)
-        if len(active) < moments.n_labels:
-            scores = scores.expanded(active, constants)
-        return GroPLEModel(reference.groups, embedding, mapping, gamma, active, scores)
-
-    def _stage(self, context: CallbackContext | None, name: str, work: Any) -> Any:
-        step = None if context is None else context.subcontext(name)
-        if step is not None:
-            step.call_on_fit_task_begin(estimator=self)
-        result = work()
-        if step is not None:
-            step.call_on_fit_task_end(estimator=self)
-        return result
-
-    def _evidence_groups(self) -> Array | None:
-        return self.label_groups_
-
-    def _affinity(self, moments: Moments) -> Affinity | None:
-        return fit_affinity(moments) if self.affinity else None
-
-    def _out_of_fold(
-        self, rows: Reservoir, context: CallbackContext | None
-    ) -> Iterator[ScoredBlock]:
-        model = self._model()
-        problem = self._problem(self.moments_.select_labels(model.active), model.embedding)
-        setting = self._chosen("alpha"), self._chosen("beta"), model.gamma
-        points = problem.left_out(model.mapping, *setting)
-        if points is None:
-            yield from super()._out_of_fold(rows, context)
-            return
-        del problem  # and with it the rows and eigenvectors that it works on
-        X, B = self.moments_.rows, self.moments_.marks  # type: ignore[attr-defined]
-        keys = row_fingerprints(X)
-        folds = np.where(keys <= rows.keys.max(), fold_of(keys, DECISION_FOLDS), DECISION_FOLDS)
-        for fold in range(DECISION_FOLDS):
-            held, rest = np.flatnonzero(folds == fold), folds != fold
-            affinity = self._affinity(Moments.from_data(X[rest], B[rest], form="implicit"))
-            for block in row_blocks(len(held), self.moments_.n_labels):
-                at = held[block]
-                second = None if affinity is None else affinity(X[at])
-                yield model.scores.of_points(points[at]), B[at], None, second
-
-    def _chosen(self, name: str) -> Any:
-        """Return the value of a hyper-parameter (a search overrides this)."""
-        return getattr(self, name)
-
-    def _groups(self, moments: Moments, active: Array, **other: Any) -> Groups:
-        """Group the labels that vary; a partition of the user's own is of all labels."""
-        grouping = self.grouping
-        if isinstance(grouping, Sized) and not isinstance(grouping, str):
-            grouping = given_partition(grouping, moments.n_labels)[active]
-        n_groups = other.get("n_groups") or self._chosen("n_groups")
-        return fit_groups(moments.labels.select(active), grouping, n_groups, self.random_state)
-
-    def _embedding(self, moments: Moments, groups: Groups, **other: Any) -> Embedding:
-        d, lambda_2, gamma = (
-            other[name] if name in other else self._chosen(name)
-            for name in ("n_components", "lambda_2", "gamma")
-        )
-        ridge = 1.0 if gamma == "auto" else max(float(gamma), 1e-6)
-        embedding = fit_embedding(
-            moments.labels,
-            groups,
-            n_components=d if d == "auto" else int(d),
-            group_components=self.group_components,
-            lambda_1=self.lambda_1,
-            lambda_2=lambda_2,
-            init=self.init,
-            predictable=predictable_gram(moments, ridge, centre=self.fit_intercept)
-            if self.feature_weight
-            else None,
-            feature_weight=self.feature_weight,
-            tol=10 * self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            nearby=other.get("nearby"),
-        )
-        if moments.n_labels and not embedding.n_components:
-            warnings.warn(
-                f"lambda_2={lambda_2:g} shrinks every latent dimension to nothing, so all "
-                "rows score alike: lower lambda_2",
-                UserWarning,
-                stacklevel=2,
-            )
-        return embedding
-
-    def _problem(self, moments: Moments, embedding: Embedding) -> MappingProblem:
-        return MappingProblem(moments, embedding, self.correlation, self.fit_intercept, self.scale)
-
-    def _mapping(
-        self,
-        moments: Moments,
-        embedding: Embedding,
-        reference: GroPLEModel | None,
-        active: Array,
-    ) -> tuple[Mapping, float]:
-        problem = self._problem(moments, embedding)
-        gamma = self._chosen("gamma")
-        if gamma == "auto":
-            gamma = choose_ridge(problem) if reference is None else reference.gamma
-        weights = self._chosen("alpha"), self._chosen("beta"), float(gamma)
-        bounds: dict[str, Any] = {"tol": self.tol, "max_iter": 10 * self.max_iter}
-        if self._place is not None and fits_device(problem):
-            mapping = solve_grid(problem, Weights.of([weights]), self._place, **bounds).mapping(0)
-        else:
-            start = _start(reference, problem, active)
-            residual = ROUNDING if reference is None else ENOUGH
-            mapping = problem.solve(*weights, start=start, residual=residual, **bounds)
-        if not mapping.converged:
-            warnings.warn(
-                f"the mapping stopped after {mapping.n_iter} steps at a relative gap of "
-                f"{mapping.gap:.1e} (tol={self.tol:g}): raise max_iter, gamma, or scale features",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return mapping, float(gamma)
-
-
-def _start(reference: GroPLEModel | None, problem: MappingProblem, active: Array) -> Array | None:
-    """Start a part of the rows from the map of all of them, which is near its own.
-
-    The dimensions of the two embeddings may be turned against each other; the scores are not, so
-    the start is the map whose scores come nearest to those of the reference.
-    """
-    if reference is None or reference.mapping.viewed.shape[1] == 0:
-        return None
-    V = reference.components(active)
-    viewed = reference.mapping.viewed
-    turned = V @ np.linalg.pinv(problem.embedding.V)
-    return np.asarray(viewed @ turned.astype(viewed.dtype, copy=False))

@@ -16,12 +16,12 @@ from hypothesis.extra import numpy as hnp
 
 from grople.decision import Decision, Evidence, ScoreCounts
 from grople.errors import ModelFileError
-from grople.estimator import GroPLEModel
 from grople.groups import Groups
 from grople.linear import LinearScores
 from grople.modelfile.codec import DEEPEST, Decoder, Encoder
 from grople.modelfile.container import open_container, write_container
 from grople.modelfile.storable import ESTIMATORS, RECORDS, estimator_class, record_class
+from grople.stages import GroPLEModel
 
 
 def stored(value: Any, path: Path) -> tuple[Any, Any]:

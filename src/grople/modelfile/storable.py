@@ -44,7 +44,7 @@ RECORDS = {
     "EmbeddingModel": "grople.baselines.linear_embedding",
     "Evidence": "grople.decision",
     "ExplicitMoments": "grople.moments",
-    "GroPLEModel": "grople.estimator",
+    "GroPLEModel": "grople.stages",
     "Groups": "grople.groups",
     "ImplicitMoments": "grople.moments",
     "LEMLModel": "grople.baselines.leml",
