@@ -145,7 +145,7 @@ def test_any_content_is_a_model_or_refused(
         holder = parent(content, place)
         match data.draw(st.sampled_from(["odd", "other", "remove"])):
             case "odd":
-                holder[place[-1]] = data.draw(odd)
+                holder[place[-1]] = copy.deepcopy(data.draw(odd))  # examples share what is drawn
             case "other":
                 other = data.draw(st.sampled_from(places))
                 holder[place[-1]] = copy.deepcopy(parent(content, other)[other[-1]])
