@@ -2,7 +2,7 @@
 
 validate → learn → decide → attributes. :class:`LabelClassifier` holds what does not depend on how
 a model is learnt. :class:`grople.streaming.MomentClassifier` learns from moments,
-:class:`RowClassifier` from the rows themselves.
+:class:`grople.rows.RowClassifier` from the rows themselves.
 """
 
 from __future__ import annotations
@@ -16,25 +16,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackContext, CallbackSupportMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from grople.arrays import Place, check_rows, is_foreign, place_of, returned, taken, to_numpy
 from grople.clusters import is_lazy, map_rows
-from grople.decision import Decision, Evidence, ScoredBlock, check_rule, fit_decision, needs_counts
-from grople.fingerprints import row_fingerprints
+from grople.decision import Decision, Evidence, check_rule, fit_decision
 from grople.linear import LinearScores, PlacedScores
 from grople.parameters import Anything, Parameter, check_parameters
-from grople.reservoir import fold_of
 from grople.targets import Targets, encode
 from grople.threads import in_shares
 
 __all__ = [
     "LabelClassifier",
     "LearntModel",
-    "RowClassifier",
     "Scores",
     "row_by_row",
     "unchanged_on_error",
@@ -350,82 +347,6 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 lazy.evidence = self._evidence(context)
             lazy.decisions[rule] = fit_decision(rule, lazy.evidence)
         return lazy.decisions[rule]
-
-
-class RowClassifier(LabelClassifier):
-    """Base of the estimators that learn from rows, not from moments.
-
-    Decisions that maximise a measure are fitted on out-of-fold scores, one model a fold; without
-    such a decision no further model is learnt and probabilities are those of ±1 scores.
-    """
-
-    def _learn_rows(
-        self, X: Any, B: Any, weights: Array | None, context: CallbackContext | None = None
-    ) -> LearntModel:
-        """Learn a model from rows."""
-        raise NotImplementedError
-
-    @unchanged_on_error
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows.
-
-        Parameters
-        ----------
-        X : array, sparse array or DataFrame of shape (n_rows, n_features)
-            Features.
-        y : array, sparse array or DataFrame of shape (n_rows, n_labels), or (n_rows,)
-            Labels as zeros and ones, or classes.
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative weights.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        X, B, weights = self._validate(X, y, sample_weight, reset=True)
-        self._solution = Lazy()
-        self._solution.model = self._learn_rows(X, B, weights, context)
-        if self._targets.kind == "multilabel" and needs_counts(self.decision):
-            blocks = self._out_of_fold(X, B, weights, context)
-            cardinality = B.sum() / B.shape[0]
-            self._solution.evidence = Evidence.from_blocks(blocks, B.shape[1], cardinality)
-        self._counted = needs_counts(self.decision)
-        self.fitted_ = True
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _model(self) -> Any:
-        check_is_fitted(self)
-        return self._solution.model
-
-    def _evidence(self, context: CallbackContext | None) -> Evidence | None:
-        if needs_counts(self.decision) and not self._counted:
-            raise ValueError(
-                f"decision={self.decision!r} is fitted on out-of-fold scores, which a fit for "
-                "'sign' or a number does not compute: fit again with this decision"
-            )
-        return self._solution.evidence
-
-    def _out_of_fold(
-        self, X: Any, B: Any, weights: Array | None, context: CallbackContext
-    ) -> Iterator[ScoredBlock]:
-        folds = fold_of(row_fingerprints(X), DECISION_FOLDS)
-        for fold in range(DECISION_FOLDS):
-            held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            if not len(held) or not len(rest):
-                continue
-            step = context.subcontext("fold", max_subtasks=None)
-            step.call_on_fit_task_begin(estimator=self)
-            part = None if weights is None else weights[rest]
-            scores = self._learn_rows(X[rest], B[rest], part, step).scores
-            for block, values in scores.in_blocks(X[held]):
-                rows = held[block]
-                yield values, B[rows], None if weights is None else weights[rows]
-            step.call_on_fit_task_end(estimator=self)
 
 
 def _weighted(X: Any, B: Any, sample_weight: Any) -> tuple[Any, Any, Array]:

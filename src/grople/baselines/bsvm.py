@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.svm import SVC, LinearSVC
 
-from grople.base import RowClassifier
 from grople.baselines.settings import published_setting
 from grople.linear import LinearScores
 from grople.parameters import Anything, Choice, Number, Parameter, Whole
 from grople.per_label import binary_models, counted, linear_part, ready_rows, varying_labels
 from grople.published import PUBLISHED_SETTINGS
+from grople.rows import RowClassifier
 
 __all__ = ["BSVM", "linear_svm"]
 

@@ -25,7 +25,6 @@ from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from grople.base import RowClassifier
 from grople.baselines.bsvm import SOLVERS, linear_svm
 from grople.baselines.chains import Chain, ChainScores, fit_chain
 from grople.baselines.meta_labels import (
@@ -42,6 +41,7 @@ from grople.parameters import Anything, Choice, Flag, Number, Parameter, Whole
 from grople.per_label import counted, in_parallel, ready_rows, varying_labels
 from grople.published import PUBLISHED_SETTINGS
 from grople.relation import CORRELATIONS
+from grople.rows import RowClassifier
 
 __all__ = ["MLSF", "mlsf_path"]
 
