@@ -18,7 +18,7 @@ __all__ = ["ENOUGH", "ROUNDING", "solve_shifted"]
 Array = NDArray[Any]
 
 #: Residuals: what rounding leaves, and what will do to score rows that were left out.
-ROUNDING, ENOUGH = 1e-12, 1e-4
+ROUNDING, ENOUGH = 1e-12, 1e-6
 #: Ratio of shifts up to which one Cholesky factor serves them all.
 NEARBY = 100.0
 
