@@ -104,7 +104,9 @@ def factorise(
         path.append((constant - saved + ridge * _squares(W, H)) / 2.0)
         if len(path) > 1 and path[-2] - path[-1] <= tol * path[-1]:
             break
-    return Factors(_turned_back(design, seen, W), H, np.asarray(path))
+    # The sign of a dimension is open: the largest entry of H is positive.
+    signs = np.sign(np.take_along_axis(H, np.abs(H).argmax(axis=1)[:, None], axis=1))
+    return Factors(_turned_back(design, seen, W * signs.T), H * signs, np.asarray(path))
 
 
 def factorise_as_published(
