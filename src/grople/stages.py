@@ -237,7 +237,9 @@ def _start(reference: GroPLEModel | None, problem: MappingProblem, active: Array
     """
     if reference is None or reference.mapping.viewed.shape[1] == 0:
         return None
-    V = reference.components(active)
     viewed = reference.mapping.viewed
+    if problem.embedding is reference.embedding:
+        return viewed
+    V = reference.components(active)
     turned = V @ np.linalg.pinv(problem.embedding.V)
     return np.asarray(viewed @ turned.astype(viewed.dtype, copy=False))

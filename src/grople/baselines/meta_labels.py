@@ -262,7 +262,6 @@ class SpecificFeatures:
                 float(self.moments.n), model, columns,
                 lambda k: self.Z[:, [k]].toarray().ravel(), self.weights,
             )  # fmt: skip
-        matrix = matrix.copy()
         # A hair of ridge: features may be copies of each other.
         matrix[np.diag_indices_from(matrix)] += 1e-10 * np.trace(matrix) / len(matrix) + 1e-300
         root = scipy.linalg.cholesky(matrix, check_finite=False)
