@@ -18,11 +18,21 @@ import benchmarks
 PACKAGES = ("grople", "numpy", "scipy", "scikit-learn")
 
 
-def found() -> dict[str, ModuleType]:
-    """Return the benchmarks by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    modules = {name: import_module(f"benchmarks.{name}") for name in names if name != "__main__"}
-    return {name: module for name, module in modules.items() if hasattr(module, "run")}
+def names() -> list[str]:
+    """Return the names of the benchmarks; packages have commands of their own."""
+    modules = pkgutil.iter_modules(benchmarks.__path__)
+    return sorted(each.name for each in modules if not each.ispkg and each.name != "__main__")
+
+
+def chosen(wanted: list[str]) -> dict[str, ModuleType]:
+    """Return the benchmarks that are wanted, by default all that do not wait to be asked for."""
+    # Only those are imported: each needs packages of its own.
+    modules = {name: import_module(f"benchmarks.{name}") for name in wanted or names()}
+    return {
+        name: module
+        for name, module in modules.items()
+        if hasattr(module, "run") and (wanted or not getattr(module, "ON_REQUEST", False))
+    }
 
 
 def machine(packages: tuple[str, ...] = PACKAGES) -> str:
@@ -62,20 +72,18 @@ def installed(package: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    modules = found()
+    known = names()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(modules))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--quick", action="store_true", help="smaller data, fewer repeats")
     options = parser.parse_args(arguments)
-    if unknown := sorted(set(options.names) - set(modules)):
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(modules)}")
-    names = options.names or [
-        name for name, module in modules.items() if not getattr(module, "ON_REQUEST", False)
-    ]
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
+    modules = chosen(options.names)  # with the libraries whose threads are told
     print(machine(), flush=True)
-    for name in names:
+    for name, module in modules.items():
         print(f"\n## {name}\n", flush=True)
-        print(modules[name].run(options.quick), flush=True)
+        print(module.run(options.quick), flush=True)
     return 0
 
 

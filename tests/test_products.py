@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from grople import GroPLE, Moments
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
 from grople.modelfile import load_model
 from grople.moments.products import ThreadedProduct, ViewedRows
-from grople.threads import allowed_threads, in_shares
+from grople.threads import allowed_threads, in_shares, one_each
 
 
 def rows(n=60, D=25, seed=0):
@@ -69,6 +69,39 @@ def test_what_fails_in_a_share_is_told(monkeypatch):
 def test_limits_are_respected():
     with threadpool_limits(1):
         assert allowed_threads() == 1
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_small_matrices_have_one_thread_and_other_work_has_all():
+    with threadpool_limits(2, user_api="blas"):
+        with one_each():
+            assert blas_threads() == {1}
+            assert allowed_threads() == 2
+            with one_each():  # inside another one nothing changes
+                assert allowed_threads() == 2
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+        with one_each(small=False):
+            assert blas_threads() == {2}
+
+
+def test_threads_are_given_back_after_a_fit_that_fails(monkeypatch):
+    data = make_grouped_multilabel(60, 10, 5, n_groups=2, random_state=0)
+    seen = []
+
+    def failing(*_, **__):
+        seen.append(blas_threads())
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr("grople.stages.fit_groups", failing)
+    with threadpool_limits(2, user_api="blas"):
+        with pytest.raises(RuntimeError, match="stop"):
+            GroPLE(random_state=0).fit(data.X, data.Y)
+        assert seen == [{1}]
+        assert blas_threads() == {2}
 
 
 @pytest.mark.parametrize("weighted", [False, True])

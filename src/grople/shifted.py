@@ -60,7 +60,7 @@ def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol:
     Preconditioned with that factor the systems have a condition of at most √NEARBY, so a dozen
     steps reach rounding.
     """
-    shifted = matrix.copy()
+    shifted = matrix.T.copy(order="F")  # symmetric: in the order of LAPACK it is not copied again
     shifted[np.diag_indices_from(shifted)] += shift
     factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
 
@@ -70,6 +70,13 @@ def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol:
     start = solve(right)
     if np.ptp(shifts) == 0:
         return start
+    # NumPy's threads would still wait for more work where SciPy's are to solve, and the other way
+    # round: on all cores a product and a solution in turns take as long as on one.
+    gemm = scipy.linalg.get_blas_funcs("gemm", (matrix, right))
+
+    def product(columns: Array) -> Array:
+        return np.asarray(gemm(1.0, matrix.T, columns))  # symmetric, and so in the order of BLAS
+
     return conjugate_gradient(
-        matrix.__matmul__, right, shifts, start=start, precondition=solve, tol=tol
+        product, np.asfortranarray(right), shifts, start=start, precondition=solve, tol=tol
     )

@@ -24,11 +24,14 @@ from grople.moments import Moments
 from grople.parameters import Choice, Flag, Parameter, Whole
 from grople.reservoir import Reservoir
 from grople.targets import Targets
+from grople.threads import one_each
 
 __all__ = ["MomentClassifier", "active_labels", "learn_active_labels"]
 
 Array = NDArray[Any]
 
+#: Features or labels up to which threads get in each other's way inside one matrix product.
+SMALL = 1536
 #: Steepest class probability; beyond it a score half-way to ±1 would already pass for certain.
 STEEPEST = 10.0
 
@@ -300,16 +303,24 @@ class MomentClassifier(LabelClassifier):
         self._solution = Lazy()
 
     def _solve(self, context: CallbackContext | None) -> None:
-        self._solution.model = self._learn(self.moments_, context=context)
-        if self._targets.kind == "multilabel" and needs_counts(self.decision):
-            self._decision(context)
+        with one_each(self._small):
+            self._solution.model = self._learn(self.moments_, context=context)
+            if self._targets.kind == "multilabel" and needs_counts(self.decision):
+                self._decision(context)
+
+    @property
+    def _small(self) -> bool:
+        """Whether one thread is enough for a matrix of all features or labels."""
+        sizes = self.moments_.n_features, self.moments_.n_labels
+        return self.moments_.form == "explicit" and max(sizes) <= SMALL
 
     def _model(self) -> Any:
         check_is_fitted(self)
         if self._solution.model is None:
             if not self.moments_.n > 0:
                 raise ValueError("no rows are left to learn from: add some with partial_fit")
-            self._solution.model = self._learn(self.moments_)
+            with one_each(self._small):
+                self._solution.model = self._learn(self.moments_)
         return self._solution.model
 
     def _evidence(self, context: CallbackContext | None) -> Evidence | None:

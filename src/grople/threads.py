@@ -1,17 +1,24 @@
-"""As many threads as are allowed: what NumPy and SciPy do on one, lets others run meanwhile."""
+"""As many threads as are allowed: what NumPy and SciPy do on one, lets others run meanwhile.
+
+Threads of linear algebra pay for large matrices only. NumPy and SciPy bring libraries of their own,
+whose threads go on waiting for work for a while after each product and take the cores from each
+other: on matrices of some hundred rows all threads take longer than one.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["LEAST_WORK", "allowed_threads", "in_shares", "in_threads"]
+__all__ = ["LEAST_WORK", "allowed_threads", "in_shares", "in_threads", "one_each"]
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -20,12 +27,38 @@ Result = TypeVar("Result")
 LEAST_WORK = 1 << 21
 #: Looks for the loaded libraries once: that takes milliseconds, asking them takes none.
 _libraries = functools.cache(ThreadpoolController)
+#: What was allowed before linear algebra was held to one thread.
+_allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 def allowed_threads() -> int:
-    """Return how many threads linear algebra may use here (as ``threadpoolctl`` limits it)."""
+    """Return how many threads may be used here (as ``threadpoolctl`` limits linear algebra)."""
+    if (held := _allowed.get()) is not None:
+        return held
     found = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
     return max(found, default=1)
+
+
+@contextmanager
+def one_each(small: bool = True) -> Iterator[None]:
+    """Hold linear algebra to one thread where matrices are small; other work may use them all.
+
+    Examples
+    --------
+    >>> allowed = allowed_threads()
+    >>> with one_each():
+    ...     allowed_threads() == allowed
+    True
+    """
+    if not small or _allowed.get() is not None:
+        yield
+        return
+    token = _allowed.set(allowed_threads())
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _allowed.reset(token)
 
 
 def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:

@@ -166,11 +166,12 @@ def conjugate_gradient(
     """
     precondition = precondition or (lambda residual: residual)
     shifts = shifts.astype(right.dtype)
-    Z = np.zeros_like(right) if start is None else start.copy()
-    residual = right - (product(Z) + Z * shifts) if start is not None else right.copy()
+    # All arrays are in the order of the right side, which is that of what multiplies them.
+    Z = np.zeros_like(right) if start is None else start.copy(order="K")
+    residual = right - (product(Z) + Z * shifts) if start is not None else right.copy(order="K")
     target = tol * np.linalg.norm(right, axis=0)
     scaled = precondition(residual)
-    direction = scaled.copy()
+    direction = scaled.copy(order="K")
     energy = np.einsum("ij,ij->j", residual, scaled)
     del scaled  # arrays of this size are not held longer than they are needed
     for _ in range(max_iter):
