@@ -35,7 +35,8 @@ def test_scores_are_the_product_of_its_parts(fitted, split):
     points = fitted.transform(X)
     np.testing.assert_allclose(points @ fitted.components_, fitted.decision_function(X))
     linear = X @ fitted.coef_.T + fitted.intercept_
-    np.testing.assert_allclose(linear, fitted.decision_function(X), atol=1e-9)
+    # The map of many sparse features is found, and stays, in single precision.
+    np.testing.assert_allclose(linear, fitted.decision_function(X), atol=2e-6)
     assert fitted.mapping_.shape == (X.shape[1], points.shape[1])
     names = fitted.get_feature_names_out()
     assert len(names) == points.shape[1]
@@ -101,9 +102,9 @@ def test_it_beats_the_best_constant_prediction_by_far(split, fitted):
 
 def test_decisions_without_rows_come_from_the_moments(split):
     X, Y, X_new, Y_new = split
-    moments = Moments.from_data(X, Y)
-    model = GroPLE(random_state=0).fit_moments(moments, label_names=[f"t{i}" for i in range(169)])
     rows = GroPLE(random_state=0).fit(X, Y)
+    moments = Moments.from_data(X, Y, form=rows.moments_.form)
+    model = GroPLE(random_state=0).fit_moments(moments, label_names=[f"t{i}" for i in range(169)])
     np.testing.assert_allclose(
         model.decision_function(X_new), rows.decision_function(X_new), atol=1e-8
     )

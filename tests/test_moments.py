@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
-from grople.moments import LabelMoments, Moments, forms, labels
+from grople.moments import LabelMoments, Moments, explicit, labels
 
 FORMS = ["explicit", "implicit"]
 
@@ -117,9 +117,9 @@ def test_labels_of_every_container(container, dtype, form):
 def test_many_small_blocks(monkeypatch, sparse_cost, weighted):
     X, B = data(n=61)
     weights = np.random.default_rng(3).random(61) if weighted else None
-    monkeypatch.setattr(forms, "BLOCK_VALUES", (1, 20))
+    monkeypatch.setattr(explicit, "BLOCK_VALUES", (1, 20))
     monkeypatch.setattr(labels, "LEAST_MARKS", 1)
-    monkeypatch.setattr(forms, "SPARSE_COST", sparse_cost)
+    monkeypatch.setattr(explicit, "SPARSE_COST", sparse_cost)
     for container in (np.asarray, sp.csr_array, sp.csc_array):
         moments = Moments.from_data(container(X), B, weights, form="explicit")
         assert_are_moments_of(moments, X, B, weights)
@@ -135,7 +135,7 @@ def test_rows_are_never_copied_whole(container, weighted, monkeypatch):
     held = CONTAINERS[container](X)
     weights = rng.random(n) if weighted else None
     size = sum(part.nbytes for part in parts_of(held))
-    monkeypatch.setattr(forms, "BLOCK_VALUES", (1 << 15, 1 << 15))
+    monkeypatch.setattr(explicit, "BLOCK_VALUES", (1 << 15, 1 << 15))
     monkeypatch.setattr(labels, "LEAST_MARKS", 1000)
     tracemalloc.start()
     Moments.from_data(held, B, weights, form="explicit")

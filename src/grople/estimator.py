@@ -79,7 +79,9 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ThreeStages):
     row_check : bool, default=False
         Whether to keep a fingerprint of every row, so that ``forget`` refuses rows never added.
     form : {"auto", "explicit", "implicit"}, default="auto"
-        Form of the moments: matrices, or (for many features) the sparse rows themselves.
+        Form of the moments: matrices, or the sparse rows themselves. ``auto`` keeps the rows where
+        matrices would exceed 2 GiB, and (with β = 0 and more than 1,000 features) as long as they
+        have less than a fifth of the values of the matrix: then they take less time and memory.
     tol : float, default=1e-4
         Certified relative accuracy at which the mapping stops; the embedding, and maps too large
         for a closed form, whose last tenths of a per cent change no prediction, stop at ten times

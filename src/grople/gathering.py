@@ -129,7 +129,10 @@ class Gathered:
             reservoir = self.reservoir + other.reservoir
         if self.fingerprints is not None and other.fingerprints is not None:
             fingerprints = np.concatenate([self.fingerprints, other.fingerprints])
-        return type(self)(self.moments + other.moments, reservoir, fingerprints)
+        mine, theirs = self.moments, other.moments
+        if mine.form != theirs.form:  # one has outgrown its rows
+            mine, theirs = mine.in_matrices(), theirs.in_matrices()
+        return type(self)(mine + theirs, reservoir, fingerprints)
 
 
 def taken_in(model: Taker, classes: Any, part: Any) -> Taker | None:

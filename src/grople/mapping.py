@@ -45,7 +45,7 @@ Array = NDArray[Any]
 #: Tolerance from which on sweeps run in single precision.
 NARROW_TOL = 1e-3
 #: Entries of X times columns up to which implicit systems are solved to rounding.
-FULL_WORK = 20_000_000
+FULL_WORK = 1_000_000
 #: Larger ones end, like the embedding, at so many times the tolerance: they are solved by
 #: iterations, and the last of these change no prediction.
 LARGE = 10.0

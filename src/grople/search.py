@@ -20,6 +20,7 @@ from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
+from grople.active import active_labels
 from grople.arrays import taken, to_numpy
 from grople.base import unchanged_on_error
 from grople.decision import METRIC_RULES
@@ -33,7 +34,6 @@ from grople.moments import Moments
 from grople.optim import Weights
 from grople.parameters import Anything, Choice, Number, Parameter
 from grople.ridge import choose_ridge
-from grople.streaming import active_labels
 
 __all__ = ["GroPLECV"]
 

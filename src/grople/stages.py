@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
+from grople.active import active_labels, learn_active_labels
 from grople.affinity import Affinity, fit_affinity
 from grople.base import DECISION_FOLDS
 from grople.decision import ScoredBlock
@@ -21,12 +22,12 @@ from grople.grid import fits_device, solve_grid
 from grople.groups import Groups, fit_groups, given_partition
 from grople.linear import LinearScores, row_blocks
 from grople.mapping import Mapping, MappingProblem
-from grople.moments import Moments
+from grople.moments import Moments, better_in_rows
 from grople.optim import Weights
 from grople.reservoir import Reservoir, fold_of
 from grople.ridge import choose_ridge
 from grople.shifted import ENOUGH, ROUNDING
-from grople.streaming import MomentClassifier, active_labels, learn_active_labels
+from grople.streaming import MomentClassifier
 
 __all__ = ["GroPLEModel", "ThreeStages"]
 
@@ -61,6 +62,7 @@ class ThreeStages(MomentClassifier):
     lambda_1: float
     init: str
     feature_weight: float
+    beta: Any
     correlation: str | None
     fit_intercept: bool
     scale: bool
@@ -101,6 +103,12 @@ class ThreeStages(MomentClassifier):
         details, scores, active = learn_active_labels(moments, stages)
         groups, embedding, mapping, gamma = details
         return GroPLEModel(groups, embedding, mapping, gamma, active, scores)
+
+    def _form(self, X: Any) -> str:
+        closed = not np.any(self.beta) and self.correlation != "published"
+        if self.form == "auto" and self._place is None and closed and better_in_rows(X):
+            return "implicit"
+        return self.form
 
     def _mapped_again(self, moments: Moments, reference: GroPLEModel) -> GroPLEModel:
         """Learn the map of a part of the rows into the space of all of them.

@@ -5,7 +5,7 @@ A subclass says how a model follows from moments (:meth:`MomentClassifier._learn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -19,14 +19,14 @@ from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, unchanged_on_erro
 from grople.clusters import declared, is_lazy, partitions, reduce_partitions
 from grople.decision import Evidence, ScoreCounts, ScoredBlock, needs_counts
 from grople.gathering import Gathered, joined, taken_in, telling
-from grople.linear import LinearScores, ScoreMoments
+from grople.linear import ScoreMoments
 from grople.moments import Moments
 from grople.parameters import Choice, Flag, Parameter, Whole
 from grople.reservoir import Reservoir
 from grople.targets import Targets
 from grople.threads import one_each
 
-__all__ = ["MomentClassifier", "active_labels", "learn_active_labels"]
+__all__ = ["MomentClassifier"]
 
 Array = NDArray[Any]
 
@@ -252,13 +252,20 @@ class MomentClassifier(LabelClassifier):
         """Take in the first rows."""
         X, B, weights = self._validate(X, y, sample_weight, reset=True, classes=classes)
         sampled = needs_counts(self.decision) and self._targets.kind == "multilabel"
+        form = self._form(X)
+        if form != self.form:  # the rows are kept without the caller's asking: not his own
+            X = X.copy()
         self._hold(
             Gathered.of(
-                X, B, weights, form=self.form, row_check=self.row_check,
+                X, B, weights, form=form, row_check=self.row_check,
                 capacity=self.reservoir_size if sampled else 0, place=self._place,
             )
         )  # fmt: skip
         return X, B, weights
+
+    def _form(self, X: Any) -> str:
+        """Return the form that the moments of the first rows are to have."""
+        return self.form
 
     def _add(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
         """Take in more rows."""
@@ -298,7 +305,8 @@ class MomentClassifier(LabelClassifier):
 
     def _hold(self, rows: Gathered) -> None:
         """Keep what was gathered; what followed from the rows before is asked for anew."""
-        self.moments_ = rows.moments
+        outgrown = self.form == "auto" and rows.moments.outgrown
+        self.moments_ = rows.moments.in_matrices() if outgrown else rows.moments
         self._reservoir, self._fingerprints = rows.reservoir, rows.fingerprints
         self._solution = Lazy()
 
@@ -381,27 +389,3 @@ def _one_done(owner: MomentClassifier, context: CallbackContext, name: str) -> N
     step = context.subcontext(name)
     step.call_on_fit_task_begin(estimator=owner)
     step.call_on_fit_task_end(estimator=owner)
-
-
-def active_labels(moments: Moments) -> tuple[Array, Array]:
-    """Return the labels that vary, and the constant score that each label has if it does not."""
-    counts = moments.labels.counts
-    return (
-        np.flatnonzero((counts > 0) & (counts < moments.n)),
-        np.where(counts > 0, 1.0, -1.0),
-    )
-
-
-def learn_active_labels(
-    moments: Moments, learn: Callable[[Moments], tuple[Any, LinearScores]]
-) -> tuple[Any, LinearScores, Array]:
-    """Learn from the labels that vary; a label that never or always occurs gets a constant score.
-
-    Returns what ``learn`` returned, with the scores widened to all labels, and the labels that
-    vary.
-    """
-    active, constants = active_labels(moments)
-    if len(active) == moments.n_labels:
-        return *learn(moments), active
-    details, scores = learn(moments.select_labels(active))
-    return details, scores.expanded(active, constants), active

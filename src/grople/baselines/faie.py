@@ -20,12 +20,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from grople.active import active_labels
 from grople.baselines.design import Design
 from grople.baselines.linear_embedding import CodeEmbedding, Path, Size, embedding_path
 from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.parameters import Number, Parameter
-from grople.streaming import active_labels
 
 __all__ = ["Code", "FaIE", "faie_path", "leading_code"]
 

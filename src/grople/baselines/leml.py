@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.callback import CallbackContext, with_callbacks
 
+from grople.active import active_labels, learn_active_labels
 from grople.base import DECISION_FOLDS, Lazy, unchanged_on_error
 from grople.baselines.design import Design
 from grople.baselines.leml_factors import (
@@ -41,7 +42,6 @@ from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.parameters import Anything, Choice, Number, Parameter, Whole
 from grople.reservoir import fold_of
-from grople.streaming import active_labels, learn_active_labels
 from grople.targets import encode
 
 __all__ = ["LEML"]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackContext
 
+from grople.active import active_labels, learn_active_labels
 from grople.base import row_by_row
 from grople.baselines.design import Design
 from grople.baselines.settings import published_setting
@@ -25,7 +26,7 @@ from grople.embedding import automatic_components
 from grople.linear import LinearScores
 from grople.moments import LabelMoments, Moments
 from grople.parameters import Flag, Number, Parameter, Portion
-from grople.streaming import MomentClassifier, active_labels, learn_active_labels
+from grople.streaming import MomentClassifier
 from grople.targets import encode
 
 __all__ = [

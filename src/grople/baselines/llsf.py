@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
 
+from grople.active import learn_active_labels
 from grople.baselines.design import Design, target_problem
 from grople.baselines.linear_embedding import Path, active_path, step
 from grople.baselines.settings import published_setting
@@ -35,7 +36,7 @@ from grople.parameters import Choice, Number, Parameter, Whole
 from grople.published import cosine_distance, published_descent
 from grople.relation import CORRELATIONS
 from grople.ridge import choose_ridge
-from grople.streaming import MomentClassifier, learn_active_labels
+from grople.streaming import MomentClassifier
 
 __all__ = ["LLSF", "PublishedLLSF", "llsf_path"]
 

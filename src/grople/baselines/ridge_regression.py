@@ -14,12 +14,13 @@ from typing import ClassVar
 import numpy as np
 from sklearn.callback import CallbackContext
 
+from grople.active import learn_active_labels
 from grople.baselines.design import Design
 from grople.baselines.linear_embedding import EmbeddingModel, Path, active_path, ridge_weight, step
 from grople.linear import LinearScores
 from grople.moments import Moments
 from grople.parameters import Flag, Number, Parameter
-from grople.streaming import MomentClassifier, learn_active_labels
+from grople.streaming import MomentClassifier
 
 __all__ = ["Ridge", "ridge_path"]
 

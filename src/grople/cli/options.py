@@ -198,7 +198,7 @@ def block_notes(tagger: Tagger, max_features: int | None) -> list[str]:
     if tagger.texts and max_features is None:
         words = f"{tagger.notes['text']['max_features']:,}"
         notes.append(f"at most the {words} most frequent words are kept: see --max-features")
-    if tagger.model.moments_.form == "implicit":
+    if tagger.model.form == "implicit" or not tagger.model.moments_.bounded:
         notes.append("so many features that the rows themselves stay in memory: choose fewer")
     return notes
 

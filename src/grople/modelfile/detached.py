@@ -47,6 +47,10 @@ class DetachedMoments(Moments):
         """Refuse."""
         raise _no_moments()
 
+    def in_matrices(self) -> Never:
+        """Refuse."""
+        raise _no_moments()
+
     def select_labels(self, columns: Array) -> Self:
         """Refuse."""
         raise _no_moments()

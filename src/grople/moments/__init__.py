@@ -6,12 +6,22 @@ cross-validation and clusters are all sums and differences of moments. Y = 2B �
 
 Two forms stand behind one interface. :class:`ExplicitMoments` holds the matrices;
 :class:`ImplicitMoments` keeps the sparse rows themselves and multiplies with them, for data
-with so many features that a D×D matrix does not fit. It shares their arrays: do not change X in
+with so many features that a D×D matrix does not fit, or takes longer than products with the few
+entries of the rows. It shares their arrays: do not change X in
 place while such moments are in use.
 """
 
-from grople.moments.forms import ExplicitMoments, ImplicitMoments, Moments
+from grople.moments.abstract import Moments
+from grople.moments.explicit import ExplicitMoments
+from grople.moments.implicit import ImplicitMoments, better_in_rows
 from grople.moments.labels import LabelMoments
 from grople.moments.view import FeatureView
 
-__all__ = ["ExplicitMoments", "FeatureView", "ImplicitMoments", "LabelMoments", "Moments"]
+__all__ = [
+    "ExplicitMoments",
+    "FeatureView",
+    "ImplicitMoments",
+    "LabelMoments",
+    "Moments",
+    "better_in_rows",
+]

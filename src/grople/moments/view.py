@@ -14,7 +14,7 @@ from grople.moments.labels import ROUNDING
 from grople.moments.products import ViewedRows
 
 if TYPE_CHECKING:
-    from grople.moments.forms import Moments
+    from grople.moments.abstract import Moments
 
 __all__ = ["FeatureView"]
 
