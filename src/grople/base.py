@@ -278,6 +278,8 @@ class LabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         known = None if reset else self._targets
         B, targets = encode(y, known, classes)
+        if not targets.n_columns:
+            raise ValueError("y has no columns: there is no label to learn")
         if removing and targets.n_columns > self._targets.n_columns:
             raise ValueError("cannot remove rows with labels that no added row had")
         self._set_targets(targets)

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.arrays import Place, to_numpy
+from grople.arrays import Place, is_foreign, to_numpy
 from grople.clusters import as_blocks
 from grople.fingerprints import match_rows, row_fingerprints
 from grople.moments import Moments
 from grople.reservoir import Reservoir
 
-__all__ = ["Gathered", "joined", "taken_in", "telling"]
+__all__ = ["Gathered", "joined", "taken_in", "telling", "warn_of_offsets"]
 
 Array = NDArray[Any]
+#: Variance relative to the mean square below which less than six of its digits are known.
+FAR = 1e-10
+#: Share of what stays that rounding may hide when rows are removed.
+LOST = 1e-8
 #: An estimator that takes in rows (:class:`grople.streaming.MomentClassifier`).
 Taker = Any
 
@@ -119,8 +125,14 @@ class Gathered:
             keep[match_rows(fingerprints, row_fingerprints(X, B, weights))] = False
             fingerprints = fingerprints[keep]
         moments = self.moments - block
+        _check_rest(self.moments, moments)
         if reservoir is not None:
+            held = len(reservoir)
             reservoir = reservoir.removed(X, B, weights)
+            # Where all rows are in the sample, it tells which were never added.
+            strange = X.shape[0] - (held - len(reservoir))
+            if strange and weights is None and self.moments.n == held:
+                raise ValueError(f"cannot remove {strange} rows that were never added")
         return type(self)(moments, reservoir, fingerprints)
 
     def __add__(self, other: Gathered) -> Self:
@@ -133,6 +145,38 @@ class Gathered:
         if mine.form != theirs.form:  # one has outgrown its rows
             mine, theirs = mine.in_matrices(), theirs.in_matrices()
         return type(self)(mine + theirs, reservoir, fingerprints)
+
+
+def _check_rest(before: Moments, after: Moments) -> None:
+    """Refuse to remove rows so large that the rounding of their sums hides the rows that stay."""
+    if after.form == "implicit" or not after.n > 0:
+        return
+    rounding = np.finfo(np.float64).eps * before.feature_squares.max(initial=0.0)
+    if rounding > LOST * after.feature_squares.max(initial=0.0):
+        feature = int(np.argmax(before.feature_squares))
+        raise ValueError(
+            f"cannot remove these rows: their values (feature {feature}) are so much larger than "
+            "those of the rows that stay that these are lost in rounding; fit again on the rows "
+            "that stay"
+        )
+
+
+def warn_of_offsets(moments: Moments, X: Any) -> None:
+    """Tell of features whose spread is lost in the squares of their mean."""
+    if sp.issparse(X) or is_foreign(X) or not moments.n > 0:
+        return
+    mean_square = moments.feature_squares / moments.n
+    variance = mean_square - (moments.feature_sum / moments.n) ** 2
+    # Constant features look the same in the sums, not in the rows.
+    far = [j for j in np.flatnonzero(variance < FAR * mean_square) if np.ptp(X[:, j]) > 0]
+    if far:
+        shown = ", ".join(map(str, far[:5])) + (", …" if len(far) > 5 else "")
+        warnings.warn(
+            f"the values of feature {shown} lie so far from zero for their spread that sums of "
+            "squares lose it: subtract their mean first (StandardScaler does)",
+            UserWarning,
+            stacklevel=6,
+        )
 
 
 def taken_in(model: Taker, classes: Any, part: Any) -> Taker | None:

@@ -29,7 +29,14 @@ from grople.decision import Evidence, ScoredBlock, needs_counts
 from grople.folds import MultilabelStratifiedKFold
 from grople.parameters import Anything, Choice, Parameter
 from grople.per_label import binary_models, counted, narrow_indices, varying_labels
-from grople.responses import EstimatorScores, label_form, n_rows, take_params, take_rows
+from grople.responses import (
+    EstimatorScores,
+    folds_of_rows,
+    label_form,
+    n_rows,
+    take_params,
+    take_rows,
+)
 from grople.targets import encode
 
 __all__ = ["MultilabelDecisionClassifier"]
@@ -162,15 +169,16 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         X, y = _rows(X), indexable(y)[0]
         rows, B, weights = self._encode(X, y, sample_weight)
         fit_params, split_params = self._route(sample_weight, params)
-        n = n_rows(X)
+        n, cv = n_rows(X), self.cv
         if len(rows) < n:  # rows without weight are no rows
+            cv = folds_of_rows(cv, rows, n)
             fit_params = take_params(fit_params, rows, n)
             split_params = take_params(split_params, rows, n)
             X, y = take_rows(X, rows), take_rows(y, rows)
         self._solution = Lazy()
         self._solution.model = self._learn_rows(X, y, B, fit_params, context)
         if self._targets.kind == "multilabel" and self.cv is not None:
-            blocks = self._out_of_fold(X, y, B, weights, fit_params, split_params, context)
+            blocks = self._out_of_fold(X, y, B, weights, cv, fit_params, split_params, context)
             cardinality = B.sum() / B.shape[0]
             self._solution.evidence = Evidence.from_blocks(blocks, B.shape[1], cardinality)
         self.fitted_ = True
@@ -328,13 +336,13 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         y: Any,
         B: Any,
         weights: Array | None,
+        cv: Any,
         fit_params: dict[str, Any],
         split_params: dict[str, Any],
         context: CallbackContext,
     ) -> Iterator[ScoredBlock]:
         """Score rows with estimators that have not seen them."""
         n = B.shape[0]
-        cv = self.cv
         if isinstance(cv, Integral) and not isinstance(cv, bool):
             if n < 2:
                 return

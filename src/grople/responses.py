@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -17,7 +17,15 @@ from sklearn.utils import get_tags
 from grople.base import LabelClassifier
 from grople.linear import row_blocks
 
-__all__ = ["EstimatorScores", "label_form", "n_rows", "response", "take_params", "take_rows"]
+__all__ = [
+    "EstimatorScores",
+    "folds_of_rows",
+    "label_form",
+    "n_rows",
+    "response",
+    "take_params",
+    "take_rows",
+]
 
 Array = NDArray[Any]
 
@@ -154,6 +162,25 @@ def take_rows(X: Any, rows: Any) -> Any:
     if hasattr(X, "shape"):
         return X[rows]
     return X[rows] if isinstance(rows, slice) else [X[row] for row in rows]
+
+
+def folds_of_rows(cv: Any, rows: Any, n: int) -> Any:
+    """Return folds that are given by numbers of n rows, in terms of those rows that are kept.
+
+    Examples
+    --------
+    >>> folds = folds_of_rows([([0, 1], [2, 3]), ([2, 3], [0, 1])], [1, 3], n=4)
+    >>> [held.tolist() for _, held in folds]
+    [[1], [0]]
+    """
+    if isinstance(cv, PredefinedSplit):
+        return PredefinedSplit(cv.test_fold[rows])
+    if isinstance(cv, int) or cv is None or hasattr(cv, "split"):
+        return cv
+    place = np.full(n, -1)
+    place[rows] = np.arange(len(rows))
+    folds = [tuple(place[np.asarray(part)] for part in fold) for fold in cv]
+    return [tuple(part[part >= 0] for part in fold) for fold in folds]
 
 
 def take_params(params: dict[str, Any], rows: Any, n: int) -> dict[str, Any]:

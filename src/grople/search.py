@@ -33,6 +33,7 @@ from grople.mapping import Mapping, MappingProblem
 from grople.moments import Moments
 from grople.optim import Weights
 from grople.parameters import Anything, Choice, Number, Parameter
+from grople.responses import folds_of_rows
 from grople.ridge import choose_ridge
 
 __all__ = ["GroPLECV"]
@@ -157,7 +158,11 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         X, B, weights = self._begin(X, y, sample_weight)
-        self._search(X, B, weights, context)
+        cv = self.cv
+        if sample_weight is not None and np.ndim(sample_weight):  # rows without weight are gone
+            given = to_numpy(sample_weight)
+            cv = folds_of_rows(cv, np.flatnonzero(given), len(given))
+        self._search(X, B, weights, cv, context)
         self._solve(context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -192,12 +197,14 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
                 if wanted is not None:
                     raise ValueError(f"GroPLECV: each {name} must be {wanted}; got {value!r}")
 
-    def _search(self, X: Any, B: Any, weights: Array | None, context: CallbackContext) -> None:
+    def _search(
+        self, X: Any, B: Any, weights: Array | None, cv: Any, context: CallbackContext
+    ) -> None:
         settings = [
             dict(zip(SEARCHED, values, strict=True))
             for values in itertools.product(*(_values(getattr(self, n)) for n in SEARCHED))
         ]
-        folds = list(self._folds(X, B))
+        folds = list(self._folds(X, B, cv))
         scores = np.full((len(settings), len(folds)), np.nan)
         seconds = np.zeros((len(settings), len(folds)))
         X = as_rows(X)
@@ -217,13 +224,13 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             step.call_on_fit_task_end(estimator=self)
         self._record(settings, scores, seconds)
 
-    def _folds(self, X: Any, B: Any) -> Iterator[Array]:
-        if isinstance(self.cv, int) and self._targets.kind == "multilabel":
+    def _folds(self, X: Any, B: Any, cv: Any) -> Iterator[Array]:
+        if isinstance(cv, int) and self._targets.kind == "multilabel":
             seed = self.random_state if isinstance(self.random_state, int) else 0
-            splitter: Any = MultilabelStratifiedKFold(self.cv, random_state=seed)
+            splitter: Any = MultilabelStratifiedKFold(cv, random_state=seed)
         else:
             classes = B.toarray().argmax(axis=1) if B.shape[1] > 1 else B.toarray().ravel()
-            splitter = check_cv(self.cv, classes, classifier=self._targets.kind != "multilabel")
+            splitter = check_cv(cv, classes, classifier=self._targets.kind != "multilabel")
             if self._targets.kind != "multilabel":
                 B = classes
         for _, held in splitter.split(to_numpy(X), B):

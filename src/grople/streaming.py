@@ -18,7 +18,7 @@ from grople.affinity import Affinity
 from grople.base import DECISION_FOLDS, LabelClassifier, Lazy, unchanged_on_error
 from grople.clusters import declared, is_lazy, partitions, reduce_partitions
 from grople.decision import Evidence, ScoreCounts, ScoredBlock, needs_counts
-from grople.gathering import Gathered, joined, taken_in, telling
+from grople.gathering import Gathered, joined, taken_in, telling, warn_of_offsets
 from grople.linear import ScoreMoments
 from grople.moments import Moments
 from grople.parameters import Choice, Flag, Parameter, Whole
@@ -261,6 +261,7 @@ class MomentClassifier(LabelClassifier):
                 capacity=self.reservoir_size if sampled else 0, place=self._place,
             )
         )  # fmt: skip
+        warn_of_offsets(self.moments_, X)
         return X, B, weights
 
     def _form(self, X: Any) -> str:

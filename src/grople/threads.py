@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -27,16 +28,50 @@ Result = TypeVar("Result")
 LEAST_WORK = 1 << 21
 #: Looks for the loaded libraries once: that takes milliseconds, asking them takes none.
 _libraries = functools.cache(ThreadpoolController)
-#: What was allowed before linear algebra was held to one thread.
-_allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
+#: Whether this is one of several threads that share some work.
+_sharing: ContextVar[bool] = ContextVar("sharing", default=False)
+
+
+class _OneThread:
+    """Holds linear algebra to one thread as long as anyone asks for it.
+
+    The limit is the process's: the first to come notes what was allowed, the last to go restores
+    it, whatever the order in between.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holders = threading.Lock(), 0
+        self._limit: Any = None
+        self.before: int | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._holders:
+                self.before = _linear_algebra()
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._holders += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                self._limit.restore_original_limits()
+                self.before = self._limit = None
+
+
+_one_thread = _OneThread()
+
+
+def _linear_algebra() -> int:
+    found = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
+    return max(found, default=1)
 
 
 def allowed_threads() -> int:
     """Return how many threads may be used here (as ``threadpoolctl`` limits linear algebra)."""
-    if (held := _allowed.get()) is not None:
-        return held
-    found = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
-    return max(found, default=1)
+    if _sharing.get():
+        return 1
+    return _one_thread.before or _linear_algebra()
 
 
 @contextmanager
@@ -50,15 +85,8 @@ def one_each(small: bool = True) -> Iterator[None]:
     ...     allowed_threads() == allowed
     True
     """
-    if not small or _allowed.get() is not None:
+    with _one_thread if small else nullcontext():
         yield
-        return
-    token = _allowed.set(allowed_threads())
-    try:
-        with _libraries().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        _allowed.reset(token)
 
 
 def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
@@ -71,11 +99,16 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: i
     >>> in_threads(abs, [-1, 2], threads=2)
     [1, 2]
     """
-    with (
-        _libraries().limit(limits=1, user_api="blas"),
-        ThreadPoolExecutor(threads) as pool,
-    ):
-        return list(pool.map(work, parts))
+
+    def shared(part: Part) -> Result:
+        token = _sharing.set(True)
+        try:
+            return work(part)
+        finally:
+            _sharing.reset(token)
+
+    with _one_thread, ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(shared, parts))
 
 
 def in_shares(

@@ -62,11 +62,14 @@ def compare(
     from grople.tagging.fitting import compare_on
     from grople.tagging.methods import METHODS, make_method, method_names, text_form
 
-    names = method_names(methods)
+    try:
+        names = method_names(methods)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     if plot is not None:
         from grople.tagging.drawing import check_picture
 
-        check_picture(o.check_target(plot))
+        check_picture(o.check_target(plot, data))
     reading = o.make_reading(
         format=format, labels=label_columns, tags=tags, text=text, features=features,
         ignore=ignore, separator=separator, missing=missing,

@@ -42,7 +42,11 @@ def export(
     if not targets:
         raise typer.BadParameter("what to write? Give --onnx FILE or --without-rows FILE")
     for path in targets:
-        o.check_target(path)
+        o.check_target(path, model)
+    if without_rows is not None:
+        o.check_model_target(without_rows)
+    if onnx is not None and onnx == without_rows:
+        raise typer.BadParameter("--onnx and --without-rows need a file each")
     tagger = load_tagger(model)
     if onnx is not None:
         from grople.onnx import export_onnx
@@ -54,5 +58,4 @@ def export(
         print_json({"files": [str(path) for path in targets]})
     elif not quiet:
         for path in targets:
-            size = path.stat().st_size / 1e6
-            make_console().print(f"wrote {path} ({size:.1f} MB)", soft_wrap=True)
+            make_console().print(f"wrote {path} ({o.size_of(path)})", soft_wrap=True)

@@ -31,7 +31,15 @@ Examples:
 METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
 
 
+#: Options that describe a first fit: a model that is updated stays as it was described.
+FIRST = (
+    "normalize", "max_features", "ngrams", "method", "search", "metric", "components", "groups",
+    "in_blocks", "folds", "seed",
+)  # fmt: skip
+
+
 def fit(
+    context: typer.Context,
     data: Annotated[
         str | None,
         typer.Argument(metavar="[DATA]", help="A file with labels, or a name of the catalogue."),
@@ -117,13 +125,20 @@ def fit(
         )
     if update is not None and data is None and forget is None:
         raise typer.BadParameter("give DATA to add, or --forget DATA to remove")
-    o.check_target(output)
+    o.check_model_target(output, data, forget)  # the model to update may be the one to write
     read: dict[str, Any] = {
         "format": format, "labels": label_columns, "tags": tags, "text": text,
         "features": features, "ignore": ignore, "ids": id, "separator": separator,
         "missing": missing,
     }  # fmt: skip
     if update is not None:
+        given = [
+            f"--{name.replace('_', '-')}"
+            for name in FIRST
+            if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE"
+        ]
+        if given:
+            raise typer.BadParameter(f"{', '.join(given)}: for a first fit, not with --update")
         _update(update, data, forget, output, read, without_rows, quiet, json)
         return
     from grople.tagging.fitting import fit_tagger, tagger_quality
@@ -254,4 +269,4 @@ def _show_change(change: Change, console: Console) -> None:
 
 
 def _show_written(path: Path, console: Console) -> None:
-    console.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+    console.print(f"wrote {path} ({o.size_of(path)})", soft_wrap=True)

@@ -52,7 +52,7 @@ def inspect(
     works offline. Without, a summary on the terminal.
     """
     if output is not None:
-        o.check_target(output)
+        o.check_target(output, model)
     with progress(quiet or json) as report:
         report("reading", 0, 3)
         from grople.inspection import inspect_model

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Data", "Decision", "Features", "Folds", "Format", "Id", "Ignore", "Jobs", "Json", "Labels",
     "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Quiet", "Seed",
-    "Separator", "Tags", "Text", "block_notes", "check_target", "command_words", "make_reading",
-    "one_of", "open_examples", "parse_decision", "remarks", "text_settings", "warnings_unless",
+    "Separator", "Tags", "Text", "block_notes", "check_model_target", "check_target",
+    "command_words", "make_reading", "one_of", "open_examples", "parse_decision", "remarks",
+    "size_of", "text_settings", "warnings_unless",
 ]  # fmt: skip
 
 METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
@@ -132,7 +133,7 @@ Decision = Annotated[
     ),
 ]
 Folds = Annotated[int, _option("--folds", metavar="N", help="Folds of the cross-validation.")]
-Seed = Annotated[int, _option("--seed", metavar="N", help="Seed of all that is random.")]
+Seed = Annotated[int, _option("--seed", metavar="N", min=0, help="Seed of all that is random.")]
 Jobs = Annotated[
     int | None, _option("--jobs", metavar="N", help="Labels learnt at a time, where one by one.")
 ]
@@ -204,15 +205,20 @@ def block_notes(tagger: Tagger, max_features: int | None) -> list[str]:
 
 
 def parse_decision(rule: str | None) -> str | float | None:
-    """Return a rule, a number where it is one."""
-    try:
-        return None if rule is None else float(rule)
-    except ValueError:
+    """Return a rule, a number where it is one; one that does not exist is a wrong command."""
+    if rule is None or rule in ("sign", *FITTED_RULES):
         return rule
+    try:
+        return float(rule)
+    except ValueError:
+        known = ", ".join(FITTED_RULES)
+        raise typer.BadParameter(f"--decision is a number, sign or one of {known}") from None
 
 
-def check_target(path: Path) -> Path:
-    """Refuse a file that cannot be written before the work is done, not after."""
+def check_target(path: Path, *sources: str | Path | None) -> Path:
+    """Refuse a file that cannot be written, or that is read, before the work is done, not after."""
+    if any(_same_file(path, source) for source in sources):
+        raise DataError("would be written over while it is read: choose another file", file=path)
     if path.is_dir():
         raise DataError("a folder, not a file to write", file=path)
     if path.exists() and not path.is_file():
@@ -222,6 +228,26 @@ def check_target(path: Path) -> Path:
     if not os.access(path.parent, os.W_OK):
         raise DataError("no permission to write into its folder", file=path)
     return path
+
+
+def _same_file(path: Path, source: str | Path | None) -> bool:
+    try:
+        return source is not None and path.samefile(source)
+    except OSError:  # one of them is not there, or not the name of a file
+        return False
+
+
+def check_model_target(path: Path, *sources: str | Path | None) -> Path:
+    """Refuse a model file that cannot be written before the work is done."""
+    if path.suffix == ".gz":
+        raise DataError("a model file is not compressed: leave out .gz", file=path)
+    return check_target(path, *sources)
+
+
+def size_of(path: Path) -> str:
+    """Return the size of a file for a reader."""
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
 
 
 def remarks(quiet: bool) -> Callable[[str], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +81,8 @@ def predict(
 
     if explain and to != "jsonl":
         raise typer.BadParameter("--explain needs room that only --to jsonl has")
+    if output is not None and os.fspath(output) != "-" and Path(output).is_file():
+        o.check_target(Path(output), data, model)
     tagger = load_tagger(model)
     fitted = tagger.model
     rule = o.parse_decision(decision)

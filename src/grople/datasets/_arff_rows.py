@@ -212,7 +212,9 @@ class RowParser:
         name = self._attributes[column].name
         if self._missing == "error":
             self._fail(
-                f"attribute {name!r} is missing (?); pass missing='zero' or missing='nan'", line
+                f"attribute {name!r} is missing (?); fill it in, or pass missing='zero' to take it "
+                "for 0",
+                line,
             )
         if self._missing == "zero":
             # In a one-hot group, NaN stands for "none of the values".

@@ -223,7 +223,7 @@ class TableBuilder:
         if self._missing == "error":
             self._fail(
                 f"column {self._layout.names[index]!r} is missing a value; "
-                "pass missing='zero' or missing='nan'",
+                "fill it in, or pass missing='zero' to take it for 0",
                 row,
             )
         return 0.0 if self._missing == "zero" else np.nan
@@ -235,7 +235,8 @@ class TableBuilder:
         if wrong.size:
             row = int(wrong[0])
             name = self._layout.names[index]
-            self._fail(f"label column {name!r} holds {cells[row]}, not 0 or 1", row)
+            held = str(cells[row]).strip() or "nothing"
+            self._fail(f"label column {name!r} holds {held}, not 0 or 1", row)
         return values
 
     def _category(self, cell: Any, row: int, index: int) -> str | None:

@@ -34,6 +34,8 @@ Array = NDArray[Any]
 LEAST_ROWS, LEAST_POSITIVES = 300, 300
 #: Candidates less likely than this keep their calibrated probability.
 LEAST_CHANCE = 0.01
+#: The largest score that is told from a larger one.
+FARTHEST = 1e6
 #: Labels up to which P(j|k) is a dense matrix.
 DENSE_LABELS = 4096
 #: Folds of rows, hidden units of both layers, size of a batch.
@@ -111,6 +113,7 @@ class ContextDecoder:
     ) -> Array:
         """Return what the networks see of each candidate, shape (n_rows, T, features)."""
         most = labels.shape[1]
+        scores = np.clip(scores, -FARTHEST, FARTHEST)
         total = chances.sum(axis=1, keepdims=True)
         together = self._lookup(labels)  # [i, k, j] = P(j|k)
         own = np.arange(most)

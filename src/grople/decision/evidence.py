@@ -40,8 +40,9 @@ def top_labels(scores: Array, most: int) -> tuple[Array, Array]:
     (array([[1, 2]]), array([[0.9, 0.5]]))
     """
     # In single precision: scores that differ by rounding alone tie, here as in any other program,
-    # and of labels that tie the first comes first.
-    keys = -scores.astype(np.float32)
+    # and of labels that tie the first comes first. Beyond its range all are alike.
+    largest = np.finfo(np.float32).max
+    keys = -np.clip(scores, -largest, largest).astype(np.float32)
     n_labels = scores.shape[1]
     if most >= n_labels:
         labels = np.argsort(keys, axis=1, kind="stable")
@@ -147,6 +148,8 @@ class Evidence:
         The group of each label (−1: none).
     affinity : Affinity, optional
         The second opinion of a model of all rows, to be asked about new ones.
+    decoded : ndarray of shape (n_rows, T), optional
+        Probabilities of the candidates after a second look by networks that have not seen the row.
     """
 
     counts: ScoreCounts
@@ -154,6 +157,7 @@ class Evidence:
     pairs: Any = None
     groups: Array | None = None
     affinity: Affinity | None = None
+    decoded: Array | None = None
     #: What fits of several rules share.
     calibrated: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

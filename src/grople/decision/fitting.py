@@ -96,7 +96,7 @@ def _second_look(
         return decision, None
     decoder, unseen = found
     decision = _changed(decision, decoder=decoder, n_candidates=rows.labels.shape[1])
-    return decision, Evidence(_decoded_counts(decision, evidence, unseen), rows, None, None)
+    return decision, Evidence(_decoded_counts(decision, evidence, unseen), rows, decoded=unseen)
 
 
 def _candidate_chances(decision: Decision, rows: Candidates) -> Array:
@@ -200,10 +200,8 @@ def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCoun
         return float(_best_thresholds(counts.shared[:, None])[0])
     values = rows.scores
     if not decision.by_score:
-        chances = _candidate_chances(decision, rows)
-        if decision.decoder is not None:
-            chances = decision.decoder(rows.labels, rows.scores, chances, rows.affinities)
-        values = log_odds(chances)
+        decoded = evidence.decoded
+        values = log_odds(_candidate_chances(decision, rows) if decoded is None else decoded)
     have = rows.truth.sum(axis=1) + rows.missed
     best, chosen = -1.0, np.inf
     # Quantiles of the positives' values: where a threshold can change something that counts.

@@ -103,6 +103,10 @@ hamming, subset, threshold, cardinality, proportional, top_k
                 raise ValueError(f"{field} must be one of {options}; got {getattr(self, field)!r}")
         if self.k is not None and (isinstance(self.k, bool) or int(self.k) != self.k or self.k < 1):
             raise ValueError(f"k must be a whole number from 1 on; got {self.k!r}")
+        # 3.0 and np.int64(3) are whole numbers, 1 and np.True_ are true: as a file stores them.
+        object.__setattr__(self, "k", None if self.k is None else int(self.k))
+        if self.context != "auto":
+            object.__setattr__(self, "context", bool(self.context))
 
 
 def check_rule(rule: Any) -> Any:

@@ -99,7 +99,15 @@ class Moments(ABC):
             form = "implicit" if sp.issparse(X) and too_large else "explicit"
         if form not in Moments._forms:
             raise ValueError(f"form must be 'auto', 'explicit' or 'implicit', not {form!r}")
-        return Moments._forms[form]._of_rows(X, B, sample_weight, place)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = Moments._forms[form]._of_rows(X, B, sample_weight, place)
+        if not np.isfinite(found.feature_squares).all():
+            feature = int(np.argmin(np.isfinite(found.feature_squares)))
+            raise ValueError(
+                f"feature {feature} has values too large to be squared (beyond 1e150, infinite or "
+                "not a number): scale it, or mark such values as missing and fill them in"
+            )
+        return found
 
     @classmethod
     def _of_rows(cls, X: Any, B: Any, weights: Array | None, place: Place | None = None) -> Moments:

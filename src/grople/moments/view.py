@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.moments.labels import ROUNDING
 from grople.moments.products import ViewedRows
 
 if TYPE_CHECKING:
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["FeatureView"]
 
 Array = NDArray[Any]
+
+#: Variance, relative to the mean square, below which a feature is taken for constant: a
+#: difference of sums is known to about 1e-15 of them.
+SMALLEST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class FeatureView:
         n = self.moments.n
         mean_square = self.moments.feature_squares / n
         variance = mean_square - (self.moments.feature_sum / n) ** 2
-        varies = variance > ROUNDING * mean_square
+        varies = variance > SMALLEST_VARIANCE * mean_square
         return np.divide(1.0, np.sqrt(variance, where=varies, out=ones), where=varies, out=ones)
 
     def gram(self, Z: Array) -> Array:
