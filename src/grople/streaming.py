@@ -327,7 +327,7 @@ class MomentClassifier(LabelClassifier):
         check_is_fitted(self)
         if self._solution.model is None:
             if not self.moments_.n > 0:
-                raise ValueError("no rows are left to learn from: add some with partial_fit")
+                raise ValueError("no rows are left to learn from: add some")
             with one_each(self._small):
                 self._solution.model = self._learn(self.moments_)
         return self._solution.model

@@ -168,7 +168,10 @@ def convert(
     from grople.datasets import write
 
     bundle = open_data(source, format=source_format, labels=labels)
-    written = write(bundle, target, format=target_format)
+    try:
+        written = write(bundle, target, format=target_format)
+    except ValueError as error:
+        raise ValueError(str(error).replace("pass format= (", "pass --to (")) from error
     files = [str(path) for path in written]
     if json:
         print_json({"files": files, "notes": list(bundle.notes)})
