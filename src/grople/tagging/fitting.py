@@ -227,7 +227,7 @@ def tagger_quality(
     rule = tagger.model.decision
     methods = {
         "most frequent labels": make_method("constant", rule),
-        "ridge": make_method("ridge", rule, form=tagger.model.form),
+        "ridge": make_method("ridge", rule, form=tagger.model.moments_.form),
         type(tagger.model).__name__: _unsearched(tagger.model),
     }
     return compare_on(
