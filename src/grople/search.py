@@ -159,8 +159,8 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         X, B, weights = self._begin(X, y, sample_weight)
         cv = self.cv
-        if sample_weight is not None and np.ndim(sample_weight):  # rows without weight are gone
-            given = to_numpy(sample_weight)
+        given = np.asarray(1.0 if sample_weight is None else to_numpy(sample_weight))
+        if given.ndim:  # rows without weight are gone
             cv = folds_of_rows(cv, np.flatnonzero(given), len(given))
         self._search(X, B, weights, cv, context)
         self._solve(context)

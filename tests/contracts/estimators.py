@@ -16,13 +16,6 @@ DECISIONS = {
         "probability of ½ need not lie at a score of zero"
     )
 }
-FOLDS = dict.fromkeys(
-    (
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    ),
-    "repeating a row, unlike weighting it, changes the folds of the search",
-)
 
 
 def moment_estimators() -> list[Any]:
@@ -60,7 +53,7 @@ def all_estimators() -> list[Any]:
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     """Return the checks that this estimator is known not to pass."""
-    return DECISIONS | (FOLDS if hasattr(estimator, "cv") else {})
+    return DECISIONS
 
 
 def name_of(estimator: Any) -> str:
