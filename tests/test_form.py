@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from grople import GroPLE
+from grople import GroPLE, Moments
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel
 
@@ -75,6 +75,11 @@ def test_blocks_of_either_form_add_up():
     np.testing.assert_allclose(spread.coef_, model().fit(X, Y).coef_, atol=1e-8)
     few = model().fit_blocks([dask.delayed((X[cut], Y[cut])) for cut in cuts[::2]], classes=12)
     assert few.moments_.form == "implicit"
+
+
+def test_moments_keep_the_form_that_was_given():
+    moments = Moments.from_data(*rows(400), form="implicit")
+    assert model().fit_moments(moments).moments_ is moments
 
 
 def test_kept_rows_are_not_the_callers():

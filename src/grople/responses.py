@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def folds_of_rows(cv: Any, rows: Any, n: int) -> Any:
     """
     if isinstance(cv, PredefinedSplit):
         return PredefinedSplit(cv.test_fold[rows])
-    if isinstance(cv, int) or cv is None or hasattr(cv, "split"):
+    if isinstance(cv, Integral) or cv is None or hasattr(cv, "split"):
         return cv
     place = np.full(n, -1)
     place[rows] = np.arange(len(rows))

@@ -218,6 +218,7 @@ class MomentClassifier(LabelClassifier):
         self.n_features_in_ = moments.n_features
         self._set_targets(Targets("multilabel", np.asarray(names), named=label_names is not None))
         self._hold(Gathered(moments))
+        self.moments_ = moments  # in the form that was given
         self._solve(None)
         return self
 

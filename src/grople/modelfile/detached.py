@@ -23,6 +23,10 @@ class DetachedMoments(Moments):
         """Refuse: adding and removing rows ask for the form first."""
         raise _no_moments()
 
+    @classmethod
+    def _of_rows(cls, *_: Any) -> Never:
+        raise _no_moments()
+
     def gram(self, Z: Array) -> Array:
         """Refuse."""
         raise _no_moments()

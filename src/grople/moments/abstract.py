@@ -60,10 +60,11 @@ class Moments(ABC):
     #: The forms by name.
     _forms: ClassVar[dict[str, type[Moments]]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, form: str | None = None) -> None:
         super().__init_subclass__()
-        if isinstance(cls.form, str):
-            Moments._forms[cls.form] = cls
+        if form is not None:
+            cls.form = form
+            Moments._forms[form] = cls
 
     @staticmethod
     def from_data(
@@ -110,8 +111,10 @@ class Moments(ABC):
         return found
 
     @classmethod
-    def _of_rows(cls, X: Any, B: Any, weights: Array | None, place: Place | None = None) -> Moments:
-        raise NotImplementedError
+    @abstractmethod
+    def _of_rows(
+        cls, X: Any, B: Any, weights: Array | None, place: Place | None = None
+    ) -> Moments: ...
 
     @property
     def n(self) -> int | float:

@@ -25,13 +25,11 @@ SPARSE_COST = 40.0
 
 
 @dataclass(frozen=True)
-class ExplicitMoments(Moments):
+class ExplicitMoments(Moments, form="explicit"):
     """Moments as matrices: XᵀX (D×D) and XᵀB (D×L). Their size does not depend on N."""
 
     xtx: Array
     xtb: Array
-
-    form = "explicit"
 
     @classmethod
     def _of_rows(

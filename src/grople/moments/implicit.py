@@ -42,7 +42,7 @@ def better_in_rows(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class ImplicitMoments(Moments):
+class ImplicitMoments(Moments, form="implicit"):
     """Moments as the sparse rows themselves: products with X instead of a D×D matrix.
 
     Adding keeps the rows, subtracting removes them (matched by content), so both are exact; a
@@ -52,8 +52,6 @@ class ImplicitMoments(Moments):
     rows: Any
     marks: Any
     weights: Array | None
-
-    form = "implicit"
 
     @classmethod
     def _of_rows(
