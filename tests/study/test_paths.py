@@ -147,7 +147,7 @@ def test_a_fold_has_the_labels_seen_in_training(tiny):
     assert not found.authors_folds
 
 
-@pytest.mark.parametrize("name", ["PLST", "GroPLE", "BSVM", "LinearSVC"])
+@pytest.mark.parametrize("name", ["PLST", "GroPLE", "BSVM", "LinearSVC", "GroPLE-nonlinear"])
 def test_the_nested_protocol_never_sees_the_test_rows(name, tiny, monkeypatch):
     """What is chosen and fitted stays when the test rows are others; each measure is its own."""
     from dataclasses import replace

@@ -50,8 +50,9 @@ def run(
     methods: Annotated[
         str,
         typer.Option(
-            help="Methods of the comparison: names, paper (its eight, the default), rivals (Ridge, "
-            "LinearSVC, Logistic, ExtraTrees; in the nested protocol)."
+            help="Methods of the comparison: names, paper (its eight, the default); in the nested "
+            "protocol also rivals (Ridge, LinearSVC, Logistic, ExtraTrees) and nonlinear "
+            "(GroPLE-nonlinear, LinearSVC-nonlinear: features that are not linear in the rows)."
         ),
     ] = "",
     protocols: Annotated[str, typer.Option(help="Protocols of the comparison.")] = PROTOCOLS,

@@ -33,7 +33,16 @@ from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
 from grople.study.units import Setting, canonical
 
-__all__ = ["EVERY", "METHODS", "RIVALS", "Method", "chosen_methods", "find_method", "product"]
+__all__ = [
+    "EVERY",
+    "METHODS",
+    "NONLINEAR",
+    "RIVALS",
+    "Method",
+    "chosen_methods",
+    "find_method",
+    "product",
+]
 
 Found = Iterator[tuple[Setting, Any]]
 Published = Callable[[Split, Sequence[Setting], Sequence[Setting], int], Found]
@@ -84,6 +93,8 @@ class Method:
     seconds : callable
         A guess of the seconds that a published setting takes on a data set: beyond the budget it
         is left out. Zero where moments make it cheap.
+    nonlinear : bool
+        Whether the nested protocol may also give it features that are not linear in the rows.
     """
 
     name: str
@@ -94,6 +105,7 @@ class Method:
     parameters: tuple[str, ...]
     nested_grid: Sequence[Setting] = ({},)
     seconds: Callable[[Data, Setting], float] = lambda data, setting: 0.0
+    nonlinear: bool = False
 
     def searched(self, grid: str) -> list[Setting]:
         """Return what the nested protocol chooses from, the ``"full"`` grid or a ``"small"`` one.
@@ -280,9 +292,19 @@ RIVALS: dict[str, Method] = {
         ("ExtraTrees", _extra_trees, [{}]),
     )
 }
+#: The same with a choice more in the nested protocol: features that are not linear in the rows.
+NONLINEAR: dict[str, Method] = {
+    f"{name}-nonlinear": Method(
+        f"{name}-nonlinear", make, _unpublished, [], [], (), grid, nonlinear=True
+    )
+    for name, make, grid in (
+        ("GroPLE", GroPLE, METHODS["GroPLE"].nested_grid),
+        ("LinearSVC", _linear_svc, RIVALS["LinearSVC"].nested_grid),
+    )
+}
 
 #: All of them, the paper's first.
-EVERY = METHODS | RIVALS
+EVERY = METHODS | RIVALS | NONLINEAR
 
 
 def find_method(name: str) -> Method:
@@ -305,15 +327,15 @@ def find_method(name: str) -> Method:
 
 
 def chosen_methods(names: Sequence[str]) -> list[str]:
-    """Return methods by their names, ``paper`` and ``rivals`` for all of a kind; else the paper's.
+    """Return methods by their names; ``paper``, ``rivals``, ``nonlinear`` for all of a kind.
 
     Examples
     --------
     >>> chosen_methods(["plst", "rivals"])
     ['PLST', 'Ridge', 'LinearSVC', 'Logistic', 'ExtraTrees']
-    >>> len(chosen_methods([]))
+    >>> len(chosen_methods([]))  # the paper's
     8
     """
-    kinds = {"paper": list(METHODS), "rivals": list(RIVALS)}
+    kinds = {"paper": list(METHODS), "rivals": list(RIVALS), "nonlinear": list(NONLINEAR)}
     found = [kinds.get(name.casefold()) or [find_method(name).name] for name in names or ["paper"]]
     return list(dict.fromkeys(itertools.chain.from_iterable(found)))

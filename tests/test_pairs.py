@@ -1,0 +1,125 @@
+"""Pairs of features: the columns that brute force finds, and scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from grople import GroPLE
+from grople import pairs as room
+from grople.metrics import example_f1
+from grople.pairs import FeaturePairs
+
+AMOUNTS = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 12), st.integers(1, 9)),
+    elements=st.sampled_from([0.0, 0.0, 1.0, 2.0, 0.5]),
+)
+
+
+def by_hand(train, rows, n_rarest, min_rows, weight):
+    """Count pairs row by row, as the documentation says."""
+    rows_with = (train > 0).sum(axis=0)
+
+    def of(row):
+        have = [j for j in np.flatnonzero(row) if rows_with[j] >= min_rows]
+        rarest = sorted(have, key=lambda j: (rows_with[j], j))[:n_rarest]
+        return {(a, b): np.sqrt(row[a] * row[b]) for a, b in combinations(sorted(rarest), 2)}
+
+    counts = {}
+    for row in train:
+        for pair in of(row):
+            counts[pair] = counts.get(pair, 0) + 1
+    known = sorted(pair for pair, count in counts.items() if count >= min_rows)
+    found = np.zeros((len(rows), len(known)))
+    for i, row in enumerate(rows):
+        values = {pair: value for pair, value in of(row).items() if pair in known}
+        length = np.sqrt(sum(value**2 for value in values.values()))
+        for pair, value in values.items():
+            found[i, known.index(pair)] = weight * value / length * np.linalg.norm(row)
+    return known, np.hstack([rows, found])
+
+
+@settings(max_examples=150, deadline=None)
+@given(AMOUNTS, st.integers(2, 5), st.integers(1, 3), st.sampled_from([0.0, 0.6, 2.0]))
+def test_pairs_are_those_found_by_hand(X, n_rarest, min_rows, weight):
+    train, rows = X[: max(1, len(X) // 2)], X
+    pairs = FeaturePairs(n_rarest, min_rows=min_rows, weight=weight).fit(sp.csr_array(train))
+    known, expected = by_hand(train, rows, n_rarest, min_rows, weight)
+    assert [tuple(pair) for pair in pairs.pairs_.tolist()] == known
+    # Sums of at most ten squares in another order.
+    np.testing.assert_allclose(pairs.transform(rows).toarray(), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 40), density=0.2, rng=rng, format="csr")
+    whole = FeaturePairs(6).fit(X)
+    monkeypatch.setattr(room, "BLOCK_PAIRS", 64)
+    blocks = FeaturePairs(6).fit(X)
+    np.testing.assert_array_equal(blocks.pairs_, whole.pairs_)
+    assert (blocks.transform(X) != whole.transform(X)).nnz == 0
+
+
+def test_rows_do_not_depend_on_their_company_and_stay_as_they_are():
+    rng = np.random.default_rng(1)
+    X = sp.random_array((50, 30), density=0.3, rng=rng, format="csr")
+    X.data[::7] = 0.0  # zeros that are stored
+    before = X.copy()
+    pairs = FeaturePairs().fit(X)
+    alone = sp.vstack([pairs.transform(X[[i]]) for i in range(50)])
+    assert (alone != pairs.transform(X)).nnz == 0
+    assert X.nnz == before.nnz
+    assert (before != X).nnz == 0
+    np.testing.assert_array_equal(pairs.transform(X.toarray()).toarray(), alone.toarray())
+    assert pairs.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_names_of_a_table():
+    table = pd.DataFrame({"java": [1, 1, 0], "island": [1, 1, 1], "sea": [0, 1, 1]})
+    pairs = FeaturePairs().fit(table)
+    names = pairs.get_feature_names_out()
+    assert names.tolist() == ["java", "island", "sea", "java & island", "island & sea"]
+    assert FeaturePairs().fit(table.to_numpy()).get_feature_names_out()[3] == "x0 & x1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [({"n_rarest": 1}, "n_rarest"), ({"min_rows": 0}, "min_rows"), ({"weight": -1.0}, "weight")],
+)
+def test_parameters_are_checked(parameters, told):
+    with pytest.raises(ValueError, match=told):
+        FeaturePairs(**parameters).fit(np.ones((2, 2)))
+
+
+def test_what_only_pairs_tell_is_learnt():
+    """A label for every row with exactly one of two words: no weights of words can say that."""
+    rng = np.random.default_rng(2)
+    words = (rng.random((1500, 12)) < 0.5).astype(float)
+    words[:, -1] = 1.0
+    odd = words[:, 0] != words[:, 1]
+    Y = np.stack([odd, ~odd], axis=1).astype(int)
+    X = sp.csr_array(words)
+    quality = [
+        example_f1(Y[1000:], model.fit(X[:1000], Y[:1000]).predict(X[1000:]))
+        for model in (
+            GroPLE(random_state=0),
+            make_pipeline(FeaturePairs(), GroPLE(random_state=0)),
+        )
+    ]
+    assert quality[0] < 0.75  # both labels for every row give 2/3
+    assert quality[1] > 0.95
+
+
+@parametrize_with_checks([FeaturePairs()])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
