@@ -33,6 +33,7 @@ FRONTS: dict[str, list[Any]] = {
     "of 20, weight 0.3": [FeaturePairs(20, weight=0.3)],
     "of 20, weight 1": [FeaturePairs(20, weight=1.0)],
     "of 20, in 3 rows": [FeaturePairs(20, min_rows=3)],
+    "of 30, weight 1.5": [FeaturePairs(30, weight=1.5)],
 }
 
 

@@ -298,7 +298,7 @@ NONLINEAR: dict[str, Method] = {
         f"{name}-nonlinear", make, _unpublished, [], [], (), grid, nonlinear=True
     )
     for name, make, grid in (
-        ("GroPLE", GroPLE, METHODS["GroPLE"].nested_grid),
+        ("GroPLE", GroPLE, [{}]),
         ("LinearSVC", _linear_svc, RIVALS["LinearSVC"].nested_grid),
     )
 }

@@ -41,6 +41,8 @@ INNER_FOLDS = 3
 SINGLE = "example_f1"
 #: Of the kernel's features: its width, in features, and the rows that each row is compared with.
 KERNEL_WIDTH, LANDMARKS = 0.3, 400
+#: Pairs beside the features, and pairs that outweigh them.
+PAIRS: dict[str, dict[str, Any]] = {"pairs": {}, "heavy pairs": {"n_rarest": 30, "weight": 1.5}}
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def _forms(X: Any, nonlinear: bool) -> tuple[str, ...]:
     if not sp.issparse(X):
         return ("raw", "scaled", "kernel") if nonlinear else ("raw", "scaled")
     # Pairs are those of amounts.
-    return ("raw", "unit", "pairs") if nonlinear and X.min() >= 0 else ("raw", "unit")
+    return ("raw", "unit", *PAIRS) if nonlinear and X.min() >= 0 else ("raw", "unit")
 
 
 def _in_form(name: str, fold: Split) -> tuple[Any, Any]:
@@ -110,10 +112,9 @@ def _in_form(name: str, fold: Split) -> tuple[Any, Any]:
     )
     front = {
         "unit": (Normalizer(),),
-        "pairs": (Normalizer(), FeaturePairs()),
         "scaled": (StandardScaler(),),
         "kernel": (StandardScaler(), kernel),
-    }
+    } | {pairs: (Normalizer(), FeaturePairs(**options)) for pairs, options in PAIRS.items()}
     before = make_pipeline(*front[name])
     return before.fit_transform(fold.X), before.transform(fold.X_test)
 
