@@ -30,8 +30,31 @@ __all__ = ["DATA", "QUICK", "Split", "stored_split"]
 DATA = (
     "debian", "bibtex", "delicious", "corel5k", "rcv1subset1-repaired",
     "medical", "genbase", "CAL500", "corel16k001",
-    "rcv1subset1", "rcv1subset2", "rcv1subset3", "synthetic",
+    "rcv1subset1", "rcv1subset2", "rcv1subset3",
+    "synthetic", "synthetic-labels", "synthetic-rows",
 )  # fmt: skip
+#: Of the synthetic ones, rows to learn from and to test, and what they are made with: a small one,
+#: one with 3,000 labels as of texts, and one with a million rows.
+SYNTHETIC: dict[str, tuple[int, int, dict[str, Any]]] = {
+    "synthetic": (4_000, 1_000, {}),
+    "synthetic-labels": (
+        20_000,
+        2_000,
+        {
+            "n_features": 10_000,
+            "n_labels": 3_000,
+            "n_groups": 30,
+            "cardinality": 5.0,
+            "features_per_row": 80.0,
+            "features_per_label": 32,
+        },
+    ),
+    "synthetic-rows": (
+        1_000_000,
+        10_000,
+        {"n_features": 1_000, "n_labels": 100, "features_per_row": 12.0},
+    ),
+}
 QUICK = "debtags-mini"
 #: Folds of the training rows on which thresholds are tuned.
 FOLDS = 3
@@ -89,10 +112,10 @@ def _arrays(X: Any, Y: Any, X_test: Any, Y_test: Any) -> dict[str, Any]:
 def _parts(name: str) -> tuple[Any, Any, Any, Any]:
     if name == "debian":
         return _debian()
-    if name == "synthetic":
-        data = make_grouped_multilabel(5000, random_state=0)
-        train = np.arange(5000) < 4000
-        return _seen(sp.csr_array(data.X), data.Y, train)
+    if name in SYNTHETIC:
+        learnt, tested, options = SYNTHETIC[name]
+        data = make_grouped_multilabel(learnt + tested, random_state=0, **options)
+        return _seen(sp.csr_array(data.X), data.Y, np.arange(learnt + tested) < learnt)
     if folder := data_folder():
         os.environ.setdefault("GROPLE_DATA", str(folder))
     found = splits.data(name)

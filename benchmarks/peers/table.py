@@ -109,4 +109,5 @@ COMPETITORS = {
     "grople-ridge": Competitor("our closed-form ridge, one threshold", "our_ridge", "grople"),
     "grople-threshold": Competitor("GroPLE, one threshold", "grople_threshold", "grople"),
     "grople": Competitor("GroPLE, its own decision", "grople_default", "grople"),
+    "grople-pairs": Competitor("GroPLE with pairs of features", "grople_pairs", "grople"),
 }
