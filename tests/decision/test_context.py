@@ -46,6 +46,24 @@ def test_it_is_left_out_where_scores_say_everything():
     assert fit_decision(Rule("example_f1", context=True), evidence).decoder is not None
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_what_is_hopeless_is_given_up_after_one_network(told, monkeypatch):
+    scores, B = sample(n=600)
+    if not told:  # labels without regard to the scores: nothing can be learnt but by heart
+        B = sp.csr_array((np.random.default_rng(0).random(scores.shape) < 0.08).astype(int))
+    evidence = evidence_of(scores, B)
+    calls = []
+
+    def counted(*args, **kwargs):
+        calls.append(1)
+        return _learn(*args, **kwargs)
+
+    monkeypatch.setattr("grople.decision.context._learn", counted)
+    found = fit_context(evidence, np.full(evidence.candidates.scores.shape, 0.08))
+    assert (found is not None) == told
+    assert len(calls) == (3 if told else 1)
+
+
 def test_it_needs_rows():
     scores, B = sample(n=100)
     evidence = evidence_of(scores, B)

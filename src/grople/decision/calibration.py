@@ -130,5 +130,9 @@ def _logistic(
 
 def entropy_loss(chances: Array, truth: Array, weights: Array | None = None) -> float:
     """Return the mean log loss of probabilities."""
-    loss = -(xlogy(truth, chances) + xlogy(1.0 - truth, 1.0 - chances))
-    return float(np.average(loss, weights=weights))
+    return float(np.average(log_losses(chances, truth), weights=weights))
+
+
+def log_losses(chances: Array, truth: Array) -> Array:
+    """Return the log loss of each probability."""
+    return np.asarray(-(xlogy(truth, chances) + xlogy(1.0 - truth, 1.0 - chances)))

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from grople.affinity import Affinity
-from grople.decision.calibration import entropy_loss, log_odds
+from grople.decision.calibration import entropy_loss, log_losses, log_odds
 from grople.decision.counts import LABEL_BINS, bin_centres
-from grople.decision.evidence import Evidence
+from grople.decision.evidence import Candidates, Evidence
 from grople.decision.network import Net, forward, train
 
 __all__ = ["ContextDecoder", "fit_context"]
@@ -46,6 +46,8 @@ WORK, FEWEST_PASSES, MOST_PASSES = 600_000, 3, 30
 BLOCK_PAIRS = 1 << 22
 #: By how much, relatively, the log loss must fall for the decoder to be chosen.
 GAIN = 0.005
+#: Standard errors, over rows, by which the loss may rise on the first rows a network has not seen.
+HOPELESS = 1.5
 #: Positives at which a label's mean score of its positives weighs as much as that of all labels.
 SHRINKAGE = 5.0
 
@@ -187,7 +189,6 @@ def fit_context(
     if rows is None or len(rows) < LEAST_ROWS or rows.truth.sum() < LEAST_POSITIVES:
         return None
     decoder = _described(evidence)
-    truth = rows.truth.astype(np.float64)
     parts = list(decoder._pairs(rows.labels, rows.scores, chances, rows.affinities))
     looked_at = np.concatenate([pairs for _, pairs, _ in parts])
     inputs = np.concatenate([values for *_, values in parts])
@@ -195,7 +196,7 @@ def fit_context(
     targets = rows.truth[looked_at]
     weights = None if rows.weights is None else rows.weights[row]
     fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
-    odds = np.empty(len(row))
+    unseen = chances.copy()
     nets = []
     for held in range(FOLDS):
         inside = fold[row] != held
@@ -203,15 +204,27 @@ def fit_context(
             return None
         part = None if weights is None else weights[inside]
         nets.append(_learn(inputs[inside], targets[inside], part, seed=held))
-        odds[~inside] = forward(nets[-1], inputs[~inside])
-    unseen = chances.copy()
-    unseen[looked_at] = expit(odds)
-    plain, better = (
-        entropy_loss(p[looked_at], truth[looked_at], weights) for p in (chances, unseen)
-    )
+        judged = looked_at & (fold == held)[:, None]
+        unseen[judged] = expit(forward(nets[-1], inputs[~inside]).astype(np.float64))
+        # Two more networks would not make up for it.
+        if not forced and held == 0 and _hopeless(rows, judged, chances, unseen):
+            return None
+    truth = rows.truth[looked_at].astype(np.float64)
+    plain, better = (entropy_loss(p[looked_at], truth, weights) for p in (chances, unseen))
     if not forced and better > (1.0 - GAIN) * plain:
         return None
     return _with_nets(decoder, tuple(nets)), unseen
+
+
+def _hopeless(rows: Candidates, pairs: Array, plain: Array, other: Array) -> bool:
+    """Tell whether the log loss of some pairs rises from plain to other, beyond chance."""
+    has = pairs.any(axis=1)
+    truth = rows.truth[has].astype(np.float64)
+    with np.errstate(invalid="ignore"):  # what was held for certain, and is not so
+        rise = log_losses(other[has], truth) - log_losses(plain[has], truth)
+        rise = np.where(pairs[has], rise, 0.0).sum(axis=1)
+        rise = rise if rows.weights is None else rise * rows.weights[has]
+        return bool(len(rise) and rise.mean() > HOPELESS * rise.std() / np.sqrt(len(rise)))
 
 
 def _described(evidence: Evidence) -> ContextDecoder:
