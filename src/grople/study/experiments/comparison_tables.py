@@ -240,7 +240,7 @@ def rank_table(cells: Cells, title: str) -> Table | None:
         note=f"Over {len(datasets)} data sets; 1 is the best. Seconds: the processor's for fitting "
         "one model, the median over these data sets of means over folds (as published: of the unit "
         "by the clock, with what it does first for others). Plain: what one would pick instead, no "
-        "method of the paper; nonlinear: with a choice of features that are not linear in the rows.",
+        "method of the paper; nonlinear: it may choose features not linear in the rows.",
     )
 
 
