@@ -46,7 +46,8 @@ def _panel(ax: Any, found: Records, data: str) -> None:
     ax.set_xscale("log")
     ax.set_xlim(seconds.min() / 1.5, seconds.max() * 12)
     height = high - low + 2 * margin
-    for name, x, y, at in zip(names, seconds, quality, _spread(quality, GAP * height), strict=True):
+    places = _spread(quality, GAP * height, low - margin / 2, high + margin / 2)
+    for name, x, y, at in zip(names, seconds, quality, places, strict=True):
         if y < low:
             continue
         colour = ACCENT if name.startswith("grople") else "#5b616b"
@@ -61,10 +62,17 @@ def _panel(ax: Any, found: Records, data: str) -> None:
     plain(ax)
 
 
-def _spread(values: Any, gap: float) -> list[float]:
-    """Return rising places, at least a gap apart and near the rising values."""
+def _spread(values: Any, gap: float, lowest: float, highest: float) -> list[float]:
+    """Return rising places, at least a gap apart, near the rising values and within bounds."""
+    values = np.clip(values, lowest, highest)
     places: list[float] = []
     for value in values:
         places.append(max(value, places[-1] + gap) if places else float(value))
     drift = float(np.mean(np.array(places) - values))
-    return [place - drift for place in places]
+    found: list[float] = []
+    for place in reversed(places):  # from the top, so that none leaves the panel there
+        found.append(min(place - drift, found[-1] - gap if found else highest))
+    if found[-1] < lowest:  # as many as fit, from the bottom
+        found = [max(place, lowest + gap * i) for i, place in enumerate(reversed(found))]
+        return found
+    return found[::-1]
