@@ -63,5 +63,14 @@ def run(quick: bool = False) -> str:
         for label, front in FRONTS.items():
             shown = "" if front else name
             rows.append([shown, label, *measured(part.X, part.B, front)])
-    head = ["data", "pairs", "accuracy", "example-F1", "macro-F1", "micro-F1", "pairs", "CPU s"]
+    head = [
+        "data",
+        "of a row",
+        "accuracy",
+        "example-F1",
+        "macro-F1",
+        "micro-F1",
+        "pairs",
+        "CPU s",
+    ]
     return table(head, rows)
