@@ -16,8 +16,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from grople.errors import DataError
-from grople.features import Features, PlainFeatures, TextFeatures
+from grople.features import Features, PairedFeatures, PlainFeatures, TextFeatures
 from grople.fingerprints import row_fingerprints
+from grople.pairs import FeaturePairs
 
 TEXTS = [
     "A fast, small HTTP server with CGI support",
@@ -161,3 +162,46 @@ def test_columns_that_do_not_fit() -> None:
         features.transform(np.zeros((1, 4)), names=["a", "a", "b", "c"])
     with pytest.raises(ValueError, match="must be texts"):
         PlainFeatures(np.array([1, 2]))
+
+
+def test_pairs_stand_beside_words_and_columns():
+    texts = ["sea of java", "java sea", "java code", "code of java"]
+    features, X = Features.fit_text(texts, min_df=1)
+    paired = features.with_pairs(X)
+    transformer = FeaturePairs().fit(X)
+    assert paired.names.tolist() == transformer.get_feature_names_out(features.names).tolist()
+    assert (paired.transform(texts) != transformer.transform(X)).nnz == 0
+    assert paired.texts
+    assert paired.own is features
+    numbers = np.array([[3.0, 4.0, 0.0], [1.0, 1.0, 0.0], [0.0, 2.0, 1.0]])
+    columns = Features.plain(["a", "b", "c"], unit_rows=True)
+    paired = columns.with_pairs(columns.transform(numbers), weight=1.0)
+    assert paired.names.tolist() == ["a", "b", "c", "a & b"]
+    assert not paired.texts
+    # One pair, so it is as long as the row, which has unit length.
+    assert paired.transform(numbers).toarray()[0].tolist() == pytest.approx([0.6, 0.8, 0.0, 1.0])
+
+
+def test_pairs_of_pairs_are_those_of_the_single_features():
+    columns = Features.plain(["a", "b"])
+    once = columns.with_pairs(np.ones((3, 2)))
+    assert once.with_pairs(np.ones((3, 2))).names.tolist() == once.names.tolist()
+
+
+def test_pairs_are_of_amounts():
+    columns = Features.plain(["a", "b"])
+    with pytest.raises(DataError, match="negative"):
+        columns.with_pairs(np.array([[1.0, -1.0]]))
+    with pytest.raises(DataError, match="negative"):
+        columns.with_pairs(np.ones((2, 2))).transform(np.array([[1.0, -1.0]]))
+
+
+def test_pairs_fit_their_features():
+    columns, others = Features.plain(["a", "b"]), Features.plain(["a", "b", "c"])
+    paired = columns.with_pairs(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="other features"):
+        PairedFeatures(others, paired.table)
+    with pytest.raises(ValueError, match="words or of columns"):
+        PairedFeatures(paired, paired.table)
+    with pytest.raises(ValueError, match="table"):
+        PairedFeatures(columns, None)

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from grople import GroPLE
 from grople import pairs as room
 from grople.metrics import example_f1
-from grople.pairs import FeaturePairs
+from grople.pairs import FeaturePairs, PairTable
 
 AMOUNTS = hnp.arrays(
     np.float64,
@@ -60,6 +60,31 @@ def test_pairs_are_those_found_by_hand(X, n_rarest, min_rows, weight):
     np.testing.assert_allclose(pairs.transform(rows).toarray(), expected, rtol=1e-12, atol=1e-14)
 
 
+def test_of_many_pairs_the_most_frequent_are_kept():
+    rng = np.random.default_rng(3)
+    X = sp.csr_array((rng.random((200, 15)) < rng.random(15)).astype(float))
+    every = FeaturePairs(max_pairs="all").fit(X)
+    have = (every.transform(X).toarray()[:, 15:] > 0).sum(axis=0)
+    few = FeaturePairs(max_pairs=20).fit(X)
+    # Ties at the edge are settled by the order of the pairs.
+    wanted = sorted(range(len(have)), key=lambda i: (-have[i], i))[:20]
+    assert few.pairs_.tolist() == every.pairs_[sorted(wanted)].tolist()
+    # The length of a row's pairs is in proportion to the row, however many are kept.
+    pairs, rows = few.transform(X)[:, 15:], X.power(2).sum(axis=1)
+    has = np.diff(pairs.indptr) > 0
+    np.testing.assert_allclose(pairs.power(2).sum(axis=1)[has], 0.36 * rows[has], rtol=1e-12)
+    assert FeaturePairs(max_pairs=10**6).fit(X).pairs_.tolist() == every.pairs_.tolist()
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[[1, 0]], [[0, 3]], [[-1, 1]], [[0, 2], [0, 1]], [[0, 1], [0, 1]], [[0, 1, 2]], [[0.0, 1.0]]],
+)
+def test_a_table_of_no_pairs_is_refused(pairs):
+    with pytest.raises(ValueError, match="pairs are"):
+        PairTable(np.array(pairs), np.array([3, 2, 2]), 20, 2, 0.6)
+
+
 def test_blocks_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 40), density=0.2, rng=rng, format="csr")
@@ -94,7 +119,13 @@ def test_names_of_a_table():
 
 @pytest.mark.parametrize(
     ("parameters", "told"),
-    [({"n_rarest": 1}, "n_rarest"), ({"min_rows": 0}, "min_rows"), ({"weight": -1.0}, "weight")],
+    [
+        ({"n_rarest": 1}, "n_rarest"),
+        ({"min_rows": 0}, "min_rows"),
+        ({"weight": -1.0}, "weight"),
+        ({"max_pairs": 0}, "max_pairs"),
+        ({"max_pairs": "many"}, "max_pairs"),
+    ],
 )
 def test_parameters_are_checked(parameters, told):
     with pytest.raises(ValueError, match=told):

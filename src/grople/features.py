@@ -2,7 +2,7 @@
 
 Texts become TF-IDF rows with a vocabulary and weights that are fixed when first seen, so that rows
 of texts to come mean the same (and rows can be added to a model and removed exactly). Numbers stay
-as they are, or have their rows scaled to unit length.
+as they are, or have their rows scaled to unit length. Pairs of features may stand beside either.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from grople.errors import DataError
+from grople.pairs import FeaturePairs, PairTable, find_pairs, names_beside
 
-__all__ = ["Features", "PlainFeatures", "TextFeatures"]
+__all__ = ["Features", "PairedFeatures", "PlainFeatures", "TextFeatures"]
 
 Array = NDArray[Any]
 
@@ -35,6 +36,16 @@ class Features(ABC):
     @abstractmethod
     def names(self) -> Array:
         """The names of the features, in order."""
+
+    @property
+    def own(self) -> TextFeatures | PlainFeatures:
+        """What records hold themselves: words or columns, without pairs of them."""
+        raise NotImplementedError
+
+    @property
+    def texts(self) -> bool:
+        """Whether records are texts."""
+        return isinstance(self.own, TextFeatures)
 
     @abstractmethod
     def transform(self, records: Any) -> Any:
@@ -164,6 +175,27 @@ class Features(ABC):
         columns[:] = [str(name) for name in names]
         return PlainFeatures(columns, unit_rows)
 
+    def with_pairs(self, X: Any, **options: Any) -> PairedFeatures:
+        """Return these features with pairs of them beside them (:mod:`grople.pairs`).
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_rows, n_features)
+            Training rows, as :meth:`transform` returns them, in which pairs are looked for.
+        **options
+            Parameters of :class:`~grople.pairs.FeaturePairs`.
+
+        Examples
+        --------
+        >>> features, X = Features.fit_text(["sea of java", "java sea", "java code"], min_df=1)
+        >>> features.with_pairs(X).names.tolist()[4:]
+        ['java & sea']
+        """
+        if X.shape[0] and X.min() < 0:
+            raise DataError("pairs are of amounts, but some features are negative: leave pairs out")
+        rows = sp.csr_array(X)
+        return PairedFeatures(self.own, find_pairs(rows, **FeaturePairs(**options).get_params()))
+
 
 @dataclass(frozen=True)
 class TextFeatures(Features):
@@ -201,6 +233,11 @@ class TextFeatures(Features):
     def names(self) -> Array:
         """The terms."""
         return self.terms
+
+    @property
+    def own(self) -> TextFeatures:
+        """The terms themselves."""
+        return self
 
     @cached_property
     def _counter(self) -> CountVectorizer:
@@ -257,6 +294,11 @@ class PlainFeatures(Features):
         """The names of the columns."""
         return self.columns
 
+    @property
+    def own(self) -> PlainFeatures:
+        """The columns themselves."""
+        return self
+
     def transform(self, records: Any, names: Sequence[str] | None = None) -> Any:
         """Return rows for the model.
 
@@ -289,6 +331,57 @@ class PlainFeatures(Features):
             others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
             raise DataError(f"no column {missing[0]!r}{others}, which the model was fitted on")
         return np.array([place[name] for name in self.columns], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class PairedFeatures(Features):
+    """Words or columns with pairs of them beside them: what occurs together.
+
+    Parameters
+    ----------
+    single : TextFeatures or PlainFeatures
+        The features that form pairs.
+    table : PairTable
+        The pairs.
+    """
+
+    single: Any
+    table: PairTable
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.single, TextFeatures | PlainFeatures):
+            raise ValueError("pairs are of words or of columns")
+        if not isinstance(self.table, PairTable):
+            raise ValueError("the table of pairs is none")
+        if len(self.table.rows_with) != len(self.single.names):
+            raise ValueError("the pairs are those of other features")
+
+    @cached_property
+    def names(self) -> Array:
+        """The names of the features, then of the pairs, ``"a & b"``."""
+        return names_beside(self.single.names, self.table.pairs)
+
+    @property
+    def own(self) -> TextFeatures | PlainFeatures:
+        """The features that form pairs."""
+        return self.single
+
+    def transform(self, records: Any) -> Any:
+        """Return the rows of records, with their pairs.
+
+        Parameters
+        ----------
+        records : iterable of str, or array or sparse array of shape (n_rows, n_columns)
+            Texts or numbers, as the single features take them; numbers not negative.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_features + n_pairs)
+        """
+        rows = self.single.transform(records)
+        if rows.shape[0] and rows.min() < 0:
+            raise DataError("pairs are of amounts, but some of these features are negative")
+        return self.table.beside(rows)
 
 
 def _unit_rows(X: Any, *, copy: bool = True) -> Any:

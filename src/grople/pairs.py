@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from grople.parameters import Number, Parameter, Whole, check_parameters
 
-__all__ = ["FeaturePairs"]
+__all__ = ["FeaturePairs", "PairTable", "find_pairs"]
 
 Array = NDArray[Any]
 
@@ -31,6 +31,7 @@ PARAMETERS: dict[str, Parameter] = {
     "n_rarest": Whole(2),
     "min_rows": Whole(1),
     "weight": Number(),
+    "max_pairs": Whole(1, words=("all",)),
 }
 
 
@@ -48,6 +49,8 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
         Pairs that fewer training rows have are left out.
     weight : float, default=0.6
         Length of a row's pairs in proportion to that of the row.
+    max_pairs : int or "all", default=50000
+        Of more pairs, those that the most training rows have are kept.
 
     Attributes
     ----------
@@ -72,10 +75,18 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
            [0.  , 1.04]])
     """
 
-    def __init__(self, n_rarest: int = 20, *, min_rows: int = 2, weight: float = 0.6) -> None:
+    def __init__(
+        self,
+        n_rarest: int = 20,
+        *,
+        min_rows: int = 2,
+        weight: float = 0.6,
+        max_pairs: int | str = 50_000,
+    ) -> None:
         self.n_rarest = n_rarest
         self.min_rows = min_rows
         self.weight = weight
+        self.max_pairs = max_pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,19 +108,8 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
         FeaturePairs
         """
         check_parameters("FeaturePairs", PARAMETERS, self.get_params())
-        X = self._checked(X, reset=True)
-        self.rows_with_ = np.bincount(X.indices, minlength=X.shape[1])
-        known, seen = np.empty(0, np.int64), np.empty(0, np.int64)
-        waiting: list[Array] = []
-        for _, pairs in self._blocks(X):
-            waiting.append(pairs.code)
-            # As much work as there is waiting: all in all the sorting of all pairs, twice.
-            if sum(map(len, waiting)) > max(BLOCK_PAIRS, len(known)):
-                known, seen = _counted(known, seen, waiting)
-                waiting = []
-        known, seen = _counted(known, seen, waiting)
-        known = known[seen >= self.min_rows]
-        self.pairs_ = np.stack([known // X.shape[1], known % X.shape[1]], axis=1)
+        table = find_pairs(self._checked(X, reset=True), **self.get_params())
+        self.rows_with_, self.pairs_ = table.rows_with, table.pairs
         return self
 
     def transform(self, X: Any) -> Any:
@@ -125,11 +125,10 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
         csr_array of shape (n_rows, n_features + n_pairs)
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        known = self.pairs_[:, 0] * X.shape[1] + self.pairs_[:, 1]
-        parts = [_beside(rows, known, pairs, self.weight) for rows, pairs in self._blocks(X)]
-        empty = sp.csr_array((0, len(known)), dtype=X.dtype)
-        return sp.hstack([X, sp.vstack([empty, *parts])], format="csr")
+        table = PairTable(
+            self.pairs_, self.rows_with_, self.n_rarest, self.min_rows, float(self.weight)
+        )
+        return table.beside(self._checked(X, reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the features, then of the pairs, ``"a & b"``.
@@ -150,8 +149,7 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
                 f"input_features should have length equal to the number of features, "
                 f"{self.n_features_in_}; got {len(names)}"
             )
-        both = [f"{names[a]} & {names[b]}" for a, b in self.pairs_]
-        return np.concatenate([names, np.array(both, dtype=object)])
+        return names_beside(names, self.pairs_)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(
@@ -162,19 +160,118 @@ class FeaturePairs(TransformerMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_non_negative=True,
         )
-        X = sp.csr_array(X)
-        if not X.has_canonical_format or not X.data.all():
-            X = X.copy()  # the caller's stays as it is
-            X.sum_duplicates()
-            X.eliminate_zeros()
-        return X
+        return sp.csr_array(X)
 
-    def _blocks(self, X: Any) -> Iterator[tuple[Any, RowPairs]]:
-        """Yield blocks of rows, and the pairs in them."""
-        step = max(1, 2 * BLOCK_PAIRS // self.n_rarest**2)
-        for first in range(0, X.shape[0], step):
-            rows = X[first : first + step]
-            yield rows, row_pairs(rows, self.rows_with_, self.n_rarest, self.min_rows)
+
+@dataclass(frozen=True)
+class PairTable:
+    """The pairs that were found in training rows, ready to be put beside others.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        The features a < b of each pair, in order.
+    rows_with : ndarray of shape (D,)
+        Training rows that have each feature.
+    n_rarest, min_rows : int
+        Features of a row that form pairs, and training rows that a pair has at least.
+    weight : float
+        Length of a row's pairs in proportion to that of the row.
+    """
+
+    pairs: Array
+    rows_with: Array
+    n_rarest: int
+    min_rows: int
+    weight: float
+
+    def __post_init__(self) -> None:
+        whole = all(np.issubdtype(part.dtype, np.integer) for part in (self.pairs, self.rows_with))
+        if not whole or self.rows_with.ndim != 1 or self.pairs.shape != (len(self.pairs), 2):
+            raise ValueError("pairs are two features each, and features have counts of rows")
+        first, second = self.pairs.T
+        within = (first >= 0) & (first < second) & (second < len(self.rows_with))
+        if not within.all() or (np.diff(self._codes) <= 0).any():
+            raise ValueError("pairs are of two features that there are, each pair once, in order")
+
+    @property
+    def _codes(self) -> Array:
+        return self.pairs[:, 0].astype(np.int64) * len(self.rows_with) + self.pairs[:, 1]
+
+    def beside(self, X: Any) -> Any:
+        """Return rows with their pairs beside them, a csr_array.
+
+        Parameters
+        ----------
+        X : csr_array of shape (n_rows, D)
+            Amounts: none is negative.
+        """
+        X, known = _in_order(X), self._codes
+        parts = [
+            _beside(rows, known, pairs, self.weight)
+            for rows, pairs in _blocks(X, self.rows_with, self.n_rarest, self.min_rows)
+        ]
+        empty = sp.csr_array((0, len(known)), dtype=X.dtype)
+        return sp.hstack([X, sp.vstack([empty, *parts])], format="csr")
+
+
+def find_pairs(
+    X: Any, n_rarest: int, min_rows: int, weight: float, max_pairs: int | str
+) -> PairTable:
+    """Find the pairs that occur in rows; the parameters are those of :class:`FeaturePairs`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> rows = sp.csr_array([[1.0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]])
+    >>> find_pairs(rows, 20, 2, 0.6, "all").pairs.tolist()
+    [[0, 1], [1, 2]]
+    >>> find_pairs(rows, 20, 2, 0.6, 1).pairs.tolist()
+    [[0, 1]]
+    """
+    X = _in_order(X)
+    rows_with = np.bincount(X.indices, minlength=X.shape[1])
+    known, seen = np.empty(0, np.int64), np.empty(0, np.int64)
+    waiting: list[Array] = []
+    for _, pairs in _blocks(X, rows_with, n_rarest, min_rows):
+        waiting.append(pairs.code)
+        # As much work as there is waiting: all in all the sorting of all pairs, twice.
+        if sum(map(len, waiting)) > max(BLOCK_PAIRS, len(known)):
+            known, seen = _counted(known, seen, waiting)
+            waiting = []
+    known, seen = _counted(known, seen, waiting)
+    known, seen = known[seen >= min_rows], seen[seen >= min_rows]
+    if max_pairs != "all" and len(known) > int(max_pairs):
+        # Of equally frequent ones the first.
+        known = np.sort(known[np.argsort(-seen, kind="stable")[: int(max_pairs)]])
+    both = np.stack([known // X.shape[1], known % X.shape[1]], axis=1)
+    return PairTable(both, rows_with, int(n_rarest), int(min_rows), float(weight))
+
+
+def names_beside(names: Array, pairs: Array) -> Array:
+    """Return names of features, then of pairs of them, ``"a & b"``."""
+    both = [f"{names[a]} & {names[b]}" for a, b in pairs]
+    return np.concatenate([names, np.array(both, dtype=object)])
+
+
+def _in_order(X: Any) -> Any:
+    """Return rows without stored zeros, columns in order; the caller's stay as they are."""
+    X = sp.csr_array(X)
+    if not X.has_canonical_format or not X.data.all():
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
+
+
+def _blocks(
+    X: Any, rows_with: Array, n_rarest: int, min_rows: int
+) -> Iterator[tuple[Any, RowPairs]]:
+    """Yield blocks of rows, and the pairs in them."""
+    step = max(1, 2 * BLOCK_PAIRS // n_rarest**2)
+    for first in range(0, X.shape[0], step):
+        rows = X[first : first + step]
+        yield rows, row_pairs(rows, rows_with, n_rarest, min_rows)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,27 @@ def test_fit_says_what_it_found_and_how_good_it_is(grople_command, things):
     assert "\x1b" not in text
 
 
+def test_pairs_from_fitting_to_explaining(grople_command, things):
+    fitted = said(grople_command(*FIT[:-1], "2", "--pairs"))
+    plain = said(grople_command("fit", "things.jsonl", "-o", "plain.grople", *FIT[4:]))
+    features = [int(text.split(" features")[0].split()[-1]) for text in (fitted, plain)]
+    assert features[0] > features[1]
+    (things / "new.txt").write_text("a chess game for two players\n")
+    result = said(grople_command("predict", "new.grople", "new.txt", "--explain", "--to", "jsonl"))
+    assert " & " in result
+    assert "example_f1" in said(grople_command("evaluate", "new.grople", "things.jsonl"))
+    assert "ridge" in said(grople_command("inspect", "new.grople")).lower()
+    compared = said(
+        grople_command(
+            "compare", "things.jsonl", "--methods", "ridge,plst", "--pairs", "--folds", "2"
+        )
+    )
+    assert "PLST" in compared
+    refused = grople_command(*FIT, "--pairs", "--in-blocks")
+    assert refused.returncode == 2
+    assert "--pairs needs all rows in memory: add --whole" in refused.stderr
+
+
 def test_fit_in_json_and_in_silence(grople_command, things):
     result = json.loads(said(grople_command(*FIT[:-1], "2", "--json")))
     assert result["data"]["labels"] == 5

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 from grople import metrics
 from grople.baselines import PLST
@@ -14,6 +16,7 @@ from grople.datasets.text import TextTable
 from grople.errors import DataError
 from grople.folds import MultilabelStratifiedKFold
 from grople.modelfile import save_model
+from grople.pairs import FeaturePairs
 from grople.tagging.changing import change_tagger
 from grople.tagging.comparing import MEASURES, compare_methods
 from grople.tagging.evaluating import evaluate_tagger
@@ -236,3 +239,65 @@ def test_evaluation_counts_unknown_labels_as_missed(numbers):
     guess = sp.hstack([predicted, sp.csr_array((90, 1), dtype=np.int64)]).tocsr()
     assert harder.measures["micro_f1"] == pytest.approx(metrics.micro_f1(wide, guess))
     assert harder.measures["precision_at_1"] == pytest.approx(plain.measures["precision_at_1"])
+
+
+# Pairs of features
+
+
+@pytest.mark.parametrize("method", ["grople", "plst"])
+def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, method):
+    settings = {"n_components": 3} | ({"n_groups": 2} if method == "grople" else {})
+    whole, reading = read_examples(folder / "things.jsonl")
+    more, _ = read_examples(folder / "more.jsonl")
+
+    def fitted():
+        return fit_tagger(whole, reading, method=method, pairs=True, text={"min_df": 1}, **settings)
+
+    tagger, facts = fitted()
+    assert facts.features == len(tagger.features.names) > len(tagger.features.own.names)
+    assert "game & players" in tagger.features.names
+    tagger.save(tmp_path / "m.grople")
+    loaded = load_tagger(tmp_path / "m.grople", moments=True)
+    texts = ["a game server", "sound of a chess game"]
+    rows = [t.model.predict_proba(t.features.transform(texts)) for t in (tagger, loaded)]
+    assert np.array_equal(*rows)
+    without, change = change_tagger(loaded, remove=more)
+    assert change.rows == 54
+    again, _ = change_tagger(without, add=more)
+    X = tagger.features.transform(whole.texts)
+    # Moments are sums: what is added and taken away again is the same to rounding.
+    scores = (t.model.decision_function(X) for t in (tagger, again))
+    np.testing.assert_allclose(*scores, atol=1e-7)
+
+
+def test_quality_with_pairs_finds_them_in_every_fold(numbers):
+    tagger, _ = fit_tagger(numbers, method="ridge", pairs=True, normalize=True)
+    quality = tagger_quality(tagger, numbers, n_folds=3).methods[-1]
+    values = []
+    for train, test in MultilabelStratifiedKFold(3, random_state=0).split(numbers.Y, numbers.Y):
+        before = make_pipeline(Normalizer(), FeaturePairs())
+        model = make_method("ridge", form="implicit").fit(
+            before.fit_transform(numbers.X[train]), numbers.Y[train]
+        )
+        predicted = model.predict(before.transform(numbers.X[test]))
+        values.append(metrics.example_f1(numbers.Y[test], predicted, zero_division=0.0))
+    assert quality.values["example_f1"] == pytest.approx(values, abs=1e-12)
+
+
+def test_pairs_of_a_dense_table_stay_sparse(numbers):
+    dense = Bundle(
+        numbers.X.toarray(), numbers.Y, numbers.feature_names, numbers.label_names, name="dense"
+    )
+    taggers = [
+        fit_tagger(b, method="ridge", pairs=True, normalize=True)[0] for b in (dense, numbers)
+    ]
+    X, *_ = labelled_rows(taggers[0], dense)
+    assert sp.issparse(X)
+    scores = (t.model.decision_function(X) for t in taggers)
+    np.testing.assert_allclose(*scores, atol=1e-10)
+
+
+def test_pairs_of_negative_numbers_are_refused(numbers):
+    negative = Bundle(-numbers.X, numbers.Y, source="below.csv")
+    with pytest.raises(DataError, match=r"below\.csv: .*negative"):
+        fit_tagger(negative, method="ridge", pairs=True)

@@ -47,6 +47,7 @@ def compare(
     separator: o.Separator = None,
     missing: o.Missing = None,
     normalize: o.Normalize = False,
+    pairs: o.Pairs = False,
     max_features: o.MaxFeatures = None,
     ngrams: o.Ngrams = 1,
     jobs: o.Jobs = None,
@@ -79,13 +80,14 @@ def compare(
         examples, _ = o.open_examples(data, reading)
         estimators = {}
         for name in names:
-            form = text_form(name, max_features) if isinstance(examples, TextTable) else {}
+            sparse = isinstance(examples, TextTable) or pairs
+            form = text_form(name, None if pairs else max_features) if sparse else {}
             estimators[METHODS[name][0]] = make_method(
                 name, metric, random_state=seed, n_jobs=jobs, **form
             )
         compared = compare_on(
             examples, estimators,
-            metric=metric, n_folds=folds, random_state=seed, normalize=normalize,
+            metric=metric, n_folds=folds, random_state=seed, normalize=normalize, pairs=pairs,
             text=o.text_settings(max_features, ngrams), report=report,
         )  # fmt: skip
         if plot is not None:

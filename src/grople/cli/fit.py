@@ -23,7 +23,7 @@ Examples:
   grople fit packages.jsonl -o tags.grople
   grople fit films.csv -o films.grople --label-columns 'genre_*' --search --metric macro_f1
   grople fit notes.csv -o notes.grople --text body --tags topics --separator '|'
-  grople fit medical -o medical.grople --normalize
+  grople fit medical -o medical.grople --normalize --pairs
   grople fit new.jsonl --update tags.grople -o tags.grople
   grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople
 """
@@ -33,8 +33,8 @@ METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
 
 #: Options that describe a first fit: a model that is updated stays as it was described.
 FIRST = (
-    "normalize", "max_features", "ngrams", "method", "search", "metric", "components", "groups",
-    "in_blocks", "folds", "seed",
+    "normalize", "pairs", "max_features", "ngrams", "method", "search", "metric", "components",
+    "groups", "in_blocks", "folds", "seed",
 )  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def fit(
     separator: o.Separator = None,
     missing: o.Missing = None,
     normalize: o.Normalize = False,
+    pairs: o.Pairs = False,
     max_features: o.MaxFeatures = None,
     ngrams: o.Ngrams = 1,
     method: Annotated[
@@ -157,15 +158,16 @@ def fit(
         quality, notes = None, []
         wanted = o.make_reading(**read)
         if in_blocks or (in_blocks is None and is_large(str(data))):
-            if search:
-                raise typer.BadParameter("--search needs all rows in memory: it goes with --whole")
+            for name, asked in (("--search", search), ("--pairs", pairs)):
+                if asked:
+                    raise typer.BadParameter(f"{name} needs all rows in memory: add --whole")
             with o.command_words():
                 blocks, reading = open_blocks(str(data), wanted)
                 tagger, facts = fit_tagger_in_blocks(blocks, reading, **settings)
             notes = o.block_notes(tagger, max_features)
         else:
             examples, reading = o.open_examples(str(data), wanted)
-            tagger, facts = fit_tagger(examples, reading, search=search, **settings)
+            tagger, facts = fit_tagger(examples, reading, search=search, pairs=pairs, **settings)
             notes = list(getattr(examples, "notes", ()))
             if folds:
                 quality = tagger_quality(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Data", "Decision", "Features", "Folds", "Format", "Id", "Ignore", "Jobs", "Json", "Labels",
-    "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Quiet", "Seed",
+    "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Pairs", "Quiet", "Seed",
     "Separator", "Tags", "Text", "block_notes", "check_model_target", "check_target",
     "command_words", "make_reading", "one_of", "open_examples", "parse_decision", "remarks",
     "size_of", "text_settings", "warnings_unless",
@@ -106,6 +106,13 @@ Missing = Annotated[
 ]
 Normalize = Annotated[
     bool, typer.Option("--normalize", help="Scale rows to unit length (those of texts are).")
+]
+Pairs = Annotated[
+    bool,
+    typer.Option(
+        "--pairs",
+        help="Also learn from pairs of features that occur together: slower, often better.",
+    ),
 ]
 MaxFeatures = Annotated[
     int | None,

@@ -97,8 +97,8 @@ def predict(
     blocks_of = open_records(
         data,
         reading,
-        feature_names=None if tagger.texts else names,
-        n_features=len(names),
+        feature_names=None if tagger.texts else tagger.features.own.names,
+        n_features=len(tagger.features.own.names),
         label_names=labels,
         remark=o.remarks(quiet),
     )

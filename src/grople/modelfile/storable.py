@@ -53,6 +53,8 @@ RECORDS = {
     "LinearScores": "grople.linear",
     "MLSFModel": "grople.baselines.mlsf",
     "Mapping": "grople.mapping",
+    "PairTable": "grople.pairs",
+    "PairedFeatures": "grople.features",
     "PlainFeatures": "grople.features",
     "Reservoir": "grople.reservoir",
     "Rule": "grople.decision",

@@ -42,7 +42,10 @@ SINGLE = "example_f1"
 #: Of the kernel's features: its width, in features, and the rows that each row is compared with.
 KERNEL_WIDTH, LANDMARKS = 0.3, 400
 #: Pairs beside the features, and pairs that outweigh them.
-PAIRS: dict[str, dict[str, Any]] = {"pairs": {}, "heavy pairs": {"n_rarest": 30, "weight": 1.5}}
+PAIRS: dict[str, dict[str, Any]] = {
+    "pairs": {"max_pairs": "all"},
+    "heavy pairs": {"n_rarest": 30, "weight": 1.5, "max_pairs": "all"},
+}
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from grople.datasets.text import TextTable
 from grople.decision import METRIC_RULES
 from grople.errors import DataError
 from grople.estimator import GroPLE
-from grople.features import Features, TextFeatures
+from grople.features import Features
 from grople.modelfile import read_model, save_model
 from grople.search import SEARCHED, GroPLECV
-from grople.tagging.comparing import Comparison, Report, Representation, compare_methods
+from grople.tagging.comparing import Comparison, Report, compare_methods
 from grople.tagging.methods import STORABLE, make_method, text_form
 from grople.tagging.reading import Reading
 from grople.tagging.records import aligned_features, plain_rows
@@ -100,7 +100,7 @@ class Tagger:
     @property
     def texts(self) -> bool:
         """Whether records are texts."""
-        return isinstance(self.features, TextFeatures)
+        return bool(self.features.texts)
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -143,6 +143,7 @@ def fit_tagger(
     metric: str | float = "example_f1",
     search: bool = False,
     normalize: bool = False,
+    pairs: bool = False,
     text: dict[str, Any] | None = None,
     random_state: int = 0,
     report: Report = lambda step, done, total: None,
@@ -164,6 +165,8 @@ def fit_tagger(
         Whether GroPLE's settings are chosen by cross-validation.
     normalize : bool
         Whether rows are scaled to unit length (those of texts are).
+    pairs : bool
+        Whether pairs of features stand beside them (:mod:`grople.pairs`).
     text : dict, optional
         Settings of :meth:`grople.features.Features.fit_text`.
     random_state : int
@@ -195,11 +198,12 @@ def fit_tagger(
     if search and method != "grople":
         raise ValueError(f"--search chooses the settings of GroPLE, not of {method!r}")
     report("features", 0, 2)
-    features, X = _fit_features(examples, normalize, text or {})
+    features, X = _fit_features(examples, normalize, pairs, text or {})
     Y, names = example_labels(examples)
     report("searching" if search else "fitting", 1, 2)
-    if isinstance(examples, TextTable):
-        parameters = text_form(method, (text or {}).get("max_features")) | parameters
+    if isinstance(examples, TextTable) or pairs:
+        few = None if pairs else (text or {}).get("max_features")
+        parameters = text_form(method, few) | parameters
     model = make_method(
         "groplecv" if search else method, metric, random_state=random_state, **parameters
     )
@@ -225,6 +229,7 @@ def tagger_quality(
     Settings that a search chose are kept: they have seen the rows.
     """
     rule = tagger.model.decision
+    features = tagger.features
     methods = {
         "most frequent labels": make_method("constant", rule),
         "ridge": make_method("ridge", rule, form=tagger.model.moments_.form),
@@ -232,8 +237,8 @@ def tagger_quality(
     }
     return compare_on(
         examples, methods, metric=rule, n_folds=n_folds, random_state=random_state,
-        normalize=getattr(tagger.features, "unit_rows", False), text=tagger.notes.get("text"),
-        report=report,
+        normalize=getattr(features.own, "unit_rows", False), pairs=features.own is not features,
+        text=tagger.notes.get("text"), report=report,
     )  # fmt: skip
 
 
@@ -245,15 +250,16 @@ def compare_on(
     n_folds: int = 3,
     random_state: int = 0,
     normalize: bool = False,
+    pairs: bool = False,
     text: dict[str, Any] | None = None,
     report: Report = lambda step, done, total: None,
 ) -> Comparison:
-    """Cross-validate methods on examples; the features of texts are learnt anew in every fold."""
+    """Cross-validate methods on examples; words and pairs are learnt anew in every fold."""
     Y, _ = example_labels(examples)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return compare_methods(
-            methods, Y, _representation(examples, normalize, text or {}),
+            methods, Y, partial(_fold_rows, examples, normalize, pairs, text or {}),
             metric=metric if metric in METRIC_RULES else "example_f1",
             n_folds=n_folds, random_state=random_state, report=report,
         )  # fmt: skip
@@ -267,7 +273,7 @@ def labelled_rows(tagger: Tagger, examples: Examples) -> tuple[Any, Any, list[st
         raise DataError(f"holds {found}, but the model learnt from {wanted}", file=examples.source)
     if isinstance(examples, TextTable):
         return tagger.features.transform(examples.texts), Y, names
-    names_in = tagger.features.names
+    names_in = tagger.features.own.names
     X = aligned_features(examples, names_in, len(names_in))
     return plain_rows(tagger.features, X), Y, names
 
@@ -282,16 +288,32 @@ def named_labels(Y: Any, names: Sequence[str]) -> Any:
 # -- inside ----------------------------------------------------------------------------------
 
 
-def _fit_features(examples: Examples, normalize: bool, text: dict[str, Any]) -> tuple[Any, Any]:
+def _fit_features(
+    examples: Examples,
+    normalize: bool,
+    pairs: bool,
+    text: dict[str, Any],
+    part: Array | None = None,
+) -> tuple[Any, Any]:
+    """Return how examples become rows, learnt from a part of them, and the rows of that part."""
     if isinstance(examples, TextTable):
-        return _text_features(examples.texts, text, examples.source)
-    features = Features.plain(examples.feature_names, unit_rows=normalize)
-    return features, plain_rows(features, examples.X)
+        texts = examples.texts if part is None else [examples.texts[i] for i in part]
+        features, X = _text_features(texts, text, examples.source)
+    else:
+        features = Features.plain(examples.feature_names, unit_rows=normalize)
+        X = plain_rows(features, examples.X if part is None else examples.X[part])
+    if not pairs:
+        return features, X
+    try:
+        paired = features.with_pairs(X)
+    except DataError as error:
+        raise DataError(error.reason, file=examples.source) from error
+    return paired, paired.table.beside(X)
 
 
 def _text_features(
     texts: Sequence[str], settings: dict[str, Any], source: str
-) -> tuple[TextFeatures, Any]:
+) -> tuple[Features, Any]:
     try:
         features, _ = Features.fit_text(texts, **settings)
     except DataError as error:
@@ -311,18 +333,19 @@ def example_labels(examples: Examples) -> tuple[Any, list[str]]:
     return examples.Y, list(map(str, examples.label_names))
 
 
-def _representation(examples: Examples, normalize: bool, text: dict[str, Any]) -> Representation:
-    if isinstance(examples, TextTable):
-        return partial(_text_rows, examples, text)
-    _, X = _fit_features(examples, normalize, text)
-    return lambda train, test: (X[train], X[test])
-
-
-def _text_rows(
-    table: TextTable, settings: dict[str, Any], train: Array, test: Array
+def _fold_rows(
+    examples: Examples,
+    normalize: bool,
+    pairs: bool,
+    text: dict[str, Any],
+    train: Array,
+    test: Array,
 ) -> tuple[Any, Any]:
-    features, X = _text_features([table.texts[i] for i in train], settings, table.source)
-    return X, features.transform([table.texts[i] for i in test])
+    """Return the rows of training and test examples; what is learnt, is learnt from the former."""
+    features, X = _fit_features(examples, normalize, pairs, text, train)
+    if isinstance(examples, TextTable):
+        return X, features.transform([examples.texts[i] for i in test])
+    return X, plain_rows(features, examples.X[test])
 
 
 def _unsearched(model: Any) -> Any:

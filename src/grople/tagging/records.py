@@ -217,6 +217,7 @@ def plain_rows(features: Any, X: Any) -> Any:
     Lengths of rows are sums, which dense and sparse arrays add up in different orders; a row to
     remove must be the row that was added.
     """
-    if sp.issparse(X) or not features.unit_rows:
+    if sp.issparse(X) or not features.own.unit_rows:
         return features.transform(X)
-    return features.transform(sp.csr_array(X)).toarray()
+    rows = features.transform(sp.csr_array(X))
+    return rows if features.own is not features else rows.toarray()  # pairs are many
