@@ -29,11 +29,12 @@ FRONTS: dict[str, list[Any]] = {
     "no pairs": [],
     "of 10": [FeaturePairs(10)],
     "of 20": [FeaturePairs(20)],
-    "of 30": [FeaturePairs(30)],
+    "of 20, at most 20,000": [FeaturePairs(20, max_pairs=20_000)],
+    "of 20, all": [FeaturePairs(20, max_pairs="all")],
     "of 20, weight 0.3": [FeaturePairs(20, weight=0.3)],
     "of 20, weight 1": [FeaturePairs(20, weight=1.0)],
-    "of 20, in 3 rows": [FeaturePairs(20, min_rows=3)],
     "of 30, weight 1.5": [FeaturePairs(30, weight=1.5)],
+    "of 30, weight 1.5, all": [FeaturePairs(30, weight=1.5, max_pairs="all")],
 }
 
 
