@@ -36,7 +36,7 @@ from grople.optim import (
 from grople.published import nudged_gram, published_mapping
 from grople.relation import CORRELATIONS, correlation_matrix
 from grople.row_space import RowSpace
-from grople.shifted import ROUNDING, solve_shifted
+from grople.shifted import ROUNDING, multiplied, solve_shifted
 
 __all__ = ["Mapping", "MappingProblem", "fit_mapping"]
 
@@ -326,15 +326,16 @@ class MappingProblem:
         In the eigenvectors of R every column is a system of its own, ``XᵀX + (αρ_j + γ) I``.
         """
         turn, shifts = self._shifts(alpha, gamma)
-        if not self.in_full and shifts.min() > 0:
-            W, first = self.embedding.W, start
-            if turn is not None:
-                W, first = W @ turn, None if start is None else start @ turn
-            Z = self.row_space.solve(self.view.points(W), shifts, LARGE * tol, first)
-        else:
-            right = self.target if turn is None else self.target @ turn
-            Z = solve_shifted(self, right, shifts, residual)
-        return Z if turn is None else Z @ turn.T.astype(Z.dtype, copy=False)
+        if self.in_full or shifts.min() <= 0:
+            if turn is None:
+                return solve_shifted(self, self.target, shifts, residual)
+            Z = solve_shifted(self, multiplied(self.target, turn), shifts, residual)
+            return multiplied(Z, turn.T)
+        W = self.embedding.W if turn is None else self.embedding.W @ turn
+        if turn is not None and start is not None:
+            start = start @ turn
+        Z = self.row_space.solve(self.view.points(W), shifts, LARGE * tol, start)
+        return Z if turn is None else Z @ turn.T.astype(Z.dtype)
 
     def _shifts(self, alpha: float, gamma: float) -> tuple[Array | None, Array]:
         """Return the eigenvectors of R, None where α = 0, and what is added to XᵀX along each."""

@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from grople.optim import by_diagonal, conjugate_gradient
+from grople.optim import by_diagonal, conjugate_gradient, from_nearby
 
 if TYPE_CHECKING:
     from grople.mapping import MappingProblem
 
-__all__ = ["ENOUGH", "ROUNDING", "solve_shifted"]
+__all__ = ["ENOUGH", "ROUNDING", "multiplied", "solve_shifted"]
 
 Array = NDArray[Any]
 
@@ -58,7 +58,7 @@ def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol:
     """Factor the matrix at one shift, a tenth of the cost of a spectrum; step to the others.
 
     Preconditioned with that factor the systems have a condition of at most √NEARBY, so a dozen
-    steps reach rounding.
+    solutions with it reach rounding.
     """
     shifted = matrix.T.copy(order="F")  # symmetric: in the order of LAPACK it is not copied again
     shifted[np.diag_indices_from(shifted)] += shift
@@ -67,16 +67,17 @@ def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol:
     def solve(residual: Array) -> Array:
         return scipy.linalg.cho_solve(factor, residual, check_finite=False)
 
-    start = solve(right)
     if np.ptp(shifts) == 0:
-        return start
-    # NumPy's threads would still wait for more work where SciPy's are to solve, and the other way
-    # round: on all cores a product and a solution in turns take as long as on one.
-    gemm = scipy.linalg.get_blas_funcs("gemm", (matrix, right))
+        return solve(right)
+    return from_nearby(solve, np.asfortranarray(right), shifts - shift, tol=tol)
 
-    def product(columns: Array) -> Array:
-        return np.asarray(gemm(1.0, matrix.T, columns))  # symmetric, and so in the order of BLAS
 
-    return conjugate_gradient(
-        product, np.asfortranarray(right), shifts, start=start, precondition=solve, tol=tol
-    )
+def multiplied(left: Array, right: Array) -> Array:
+    """Return a product by SciPy's BLAS, from where factors and solutions come, too.
+
+    On all cores NumPy's threads would still wait for more work for a while where SciPy's are to
+    factor a matrix, which then takes twice as long.
+    """
+    if not left.size or not right.size:
+        return left @ right
+    return np.asarray(scipy.linalg.get_blas_funcs("gemm", (left, right))(1.0, left, right))

@@ -9,6 +9,7 @@ from grople.optim import (
     Spectrum,
     by_diagonal,
     conjugate_gradient,
+    from_nearby,
     lanczos_quadrature,
     largest_eigenvalue,
     leading_part,
@@ -148,6 +149,32 @@ def test_conjugate_gradient_solves_every_shift(preconditioner, started):
     for j, shift in enumerate(shifts):
         expected = np.linalg.solve(A + shift * np.eye(20), right[:, j])
         np.testing.assert_allclose(solution[:, j], expected, rtol=1e-6, atol=1e-12)
+
+
+def test_shifted_systems_follow_from_one_inverse():
+    rng = np.random.default_rng(5)
+    A = gram(d=40, n=50)
+    right = rng.standard_normal((40, 5))
+    right[:, 2] = 0.0
+    shifts, middle = np.array([1.0, 10.0, 3.0, 10.1, 100.0]), 10.0
+    inverse, solved = np.linalg.inv(A + middle * np.eye(40)), []
+
+    def solve(residual):
+        solved.append(residual)
+        return inverse @ residual
+
+    found = from_nearby(solve, right, shifts - middle, tol=1e-12)
+    expected = [
+        np.linalg.solve(A + s * np.eye(40), b) for s, b in zip(shifts, right.T, strict=True)
+    ]
+    # The condition of the preconditioned systems is ten: a factor of two an iteration, and 1e-12
+    # of the right side is 1e-12 of the solution times the condition of A + 1.
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), rtol=1e-9, atol=1e-12)
+    assert len(solved) < 45
+    # A system that M solves already takes one solution beyond the first.
+    solved.clear()
+    np.testing.assert_allclose(from_nearby(solve, right, np.zeros(5)), inverse @ right)
+    assert len(solved) == 2
 
 
 def test_conjugate_gradient_stops_at_its_tolerance():

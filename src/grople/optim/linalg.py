@@ -19,6 +19,7 @@ __all__ = [
     "Spectrum",
     "by_diagonal",
     "conjugate_gradient",
+    "from_nearby",
     "inverse_diagonal",
     "lanczos_quadrature",
     "largest_eigenvalue",
@@ -191,6 +192,64 @@ def conjugate_gradient(
         direction *= ratio
         direction += scaled
         del scaled
+        energy = energy_next
+    return Z
+
+
+def from_nearby(
+    solve: Product, right: Array, offsets: Array, *, tol: float = 1e-10, max_iter: int = 1000
+) -> Array:
+    """Solve ``(M + offset_j I) z_j = right_j`` for all columns j together, from ``M⁻¹`` alone.
+
+    Conjugate gradients with M for a preconditioner. Products with M, which they ask for as well,
+    follow from each other: where a direction is ``M⁻¹residual`` plus a multiple of the last one,
+    its product is the residual plus that multiple of the last product. So an iteration takes one
+    solution with M and nothing else of its size. Columns stop as in :func:`conjugate_gradient`.
+
+    Parameters
+    ----------
+    solve : callable
+        Returns ``M⁻¹`` times an array; M is symmetric and positive definite.
+    right : ndarray of shape (n, d)
+        The right sides.
+    offsets : ndarray of shape (d,)
+        What is added to M for each; the sum must be positive definite, too.
+    tol : float
+        Residual, relative to the right side.
+    max_iter : int
+        The most iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> M, right = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[1.0, 4.0], [1.0, 0.0]])
+    >>> inverse = np.linalg.inv(M)
+    >>> from_nearby(inverse.__matmul__, right, np.array([0.0, 1.0])).round(3)
+    array([[ 0.333,  1.5  ],
+           [ 0.333, -0.5  ]])
+    """
+    Z = solve(right)
+    residual = Z * -offsets
+    target = tol * np.linalg.norm(right, axis=0)
+    scaled = solve(residual)
+    direction, product = scaled.copy(order="K"), residual.copy(order="K")
+    energy = np.einsum("ij,ij->j", residual, scaled)
+    for _ in range(max_iter):
+        if np.all(np.linalg.norm(residual, axis=0) <= target):
+            break
+        image = direction * offsets
+        image += product
+        bent = np.einsum("ij,ij->j", direction, image)
+        length = np.divide(energy, bent, out=np.zeros_like(energy), where=bent > 0)
+        Z += direction * length
+        image *= length
+        residual -= image
+        scaled = solve(residual)
+        energy_next = np.einsum("ij,ij->j", residual, scaled)
+        ratio = np.divide(energy_next, energy, out=np.zeros_like(energy), where=energy > 0)
+        for values, new in ((direction, scaled), (product, residual)):
+            values *= ratio
+            values += new
         energy = energy_next
     return Z
 
