@@ -14,6 +14,7 @@ from grople import shifted as module
 from grople.embedding import Embedding
 from grople.mapping import MappingProblem, fit_mapping
 from grople.moments import Moments
+from grople.optim import conjugate_gradient
 from grople.relation import correlation_matrix
 
 FORMS = ["explicit", "implicit"]
@@ -158,6 +159,32 @@ def test_nearby_shifts_and_the_spectrum_agree(correlation, ratio, monkeypatch):
     exact = fresh.solve(alpha, 0.0, gamma)
     assert "gram_spectrum" in fresh.__dict__
     np.testing.assert_allclose(nearby.Z, exact.Z, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_few_rows_are_solved_in_their_own_space(scale, weighted, intercept, monkeypatch):
+    X, B = data(n=40, n_features=90)
+    weights = np.random.default_rng(1).random(40) + 0.1 if weighted else None
+    settings = {"scale": scale, "fit_intercept": intercept}
+    found = problem(X, B, "implicit", weights, **settings).solve(0.5, 0.0, 0.3)
+    calls = []
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return conjugate_gradient(*args, **kwargs)
+
+    monkeypatch.setattr(module, "conjugate_gradient", counted)
+    again = problem(X, B, "implicit", weights, **settings).solve(0.5, 0.0, 0.3)
+    np.testing.assert_array_equal(again.Z, found.Z)
+    assert not calls
+    monkeypatch.setattr(module, "FEW_ROWS", 0)
+    by_products = problem(X, B, "implicit", weights, **settings).solve(0.5, 0.0, 0.3)
+    assert calls
+    # Products end at a residual of 1e-10.
+    np.testing.assert_allclose(found.Z, by_products.Z, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, by_products.intercept, rtol=1e-6, atol=1e-9)
 
 
 def test_more_features_than_rows():

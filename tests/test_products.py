@@ -121,6 +121,7 @@ def test_the_space_of_rows(weighted, centre, scale):
     rng = np.random.default_rng(4)
     A, W = rng.standard_normal((60, 3)), rng.standard_normal((7, 3))
     np.testing.assert_allclose(view.kernel(A), dense @ dense.T @ A, atol=1e-9)
+    np.testing.assert_allclose(view.kernel_matrix(), dense @ dense.T, atol=1e-9)
     np.testing.assert_allclose(view.lift(A), dense.T @ A, atol=1e-9)
     np.testing.assert_allclose(view.gram(view.lift(A)), dense.T @ dense @ dense.T @ A, atol=1e-8)
     Y = 2.0 * B.toarray() - 1.0

@@ -327,10 +327,8 @@ class MappingProblem:
         """
         turn, shifts = self._shifts(alpha, gamma)
         if self.in_full or shifts.min() <= 0:
-            if turn is None:
-                return solve_shifted(self, self.target, shifts, residual)
-            Z = solve_shifted(self, multiplied(self.target, turn), shifts, residual)
-            return multiplied(Z, turn.T)
+            Z = solve_shifted(self, turn, shifts, residual)
+            return Z if turn is None else multiplied(Z, turn.T)
         W = self.embedding.W if turn is None else self.embedding.W @ turn
         if turn is not None and start is not None:
             start = start @ turn

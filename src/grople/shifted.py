@@ -21,37 +21,48 @@ Array = NDArray[Any]
 ROUNDING, ENOUGH = 1e-12, 1e-6
 #: Ratio of shifts up to which one Cholesky factor serves them all.
 NEARBY = 100.0
+#: Rows up to which, of rows that are kept, the matrix of all pairs of them is formed.
+FEW_ROWS = 1000
 
 
 def solve_shifted(
-    problem: MappingProblem, right: Array, shifts: Array, tol: float = ROUNDING
+    problem: MappingProblem, turn: Array | None, shifts: Array, tol: float = ROUNDING
 ) -> Array:
-    """Solve all systems: from products with the rows, a factor, or the spectrum.
+    """Solve all systems: from a factor, the spectrum, or products with the rows.
+
+    Where few rows are kept, in their space: ``z_j = X̃ᵀ(X̃X̃ᵀ + shift_j)⁻¹ u_j`` is the same.
 
     Parameters
     ----------
     problem : MappingProblem
-        Whose Gram matrix it is.
-    right : ndarray of shape (D, d)
-        The right sides.
+        Whose Gram matrix and right sides, XᵀU, these are.
+    turn : ndarray of shape (d, d), optional
+        What the dimensions are turned by; the solution is turned, too.
     shifts : ndarray of shape (d,)
         What is added to the diagonal for each.
     tol : float
         Residual, relative to the right side, that will do.
     """
-    if not problem.explicit:
-        nearby = by_diagonal(problem.view.gram_diagonal(), shifts)
-        tol = max(tol, 1e-10)
-        return conjugate_gradient(problem.view.gram, right, shifts, precondition=nearby, tol=tol)
     low, high = float(shifts.min()), float(shifts.max())
-    if "gram_spectrum" not in problem.__dict__ and 0 < high <= NEARBY * low:
-        assert problem.gram_matrix is not None
-        try:
-            middle = float(np.sqrt(low * high))
+    nearby = "gram_spectrum" not in problem.__dict__ and 0 < high <= NEARBY * low
+    middle = float(np.sqrt(max(low, 0.0) * high))
+    few = not problem.explicit and problem.moments.rows.shape[0] <= FEW_ROWS  # type: ignore[attr-defined]
+    try:
+        if nearby and few:
+            W = problem.embedding.W if turn is None else problem.embedding.W @ turn
+            points = problem.view.points(W)
+            matrix = problem.view.kernel_matrix()
+            return problem.view.lift(_solve_nearby(matrix, points, shifts, middle, tol))
+        right = problem.target if turn is None else multiplied(problem.target, turn)
+        if nearby and problem.gram_matrix is not None:
             return _solve_nearby(problem.gram_matrix, right, shifts, middle, tol)
-        except np.linalg.LinAlgError:
-            pass  # a shift lost in rounding: the spectrum finds the minimum-norm solution
-    return problem.gram_spectrum.solve(right, shifts)
+    except np.linalg.LinAlgError:  # a shift lost in rounding
+        right = problem.target if turn is None else multiplied(problem.target, turn)
+    if problem.explicit:  # the spectrum finds the minimum-norm solution
+        return problem.gram_spectrum.solve(right, shifts)
+    diagonal = by_diagonal(problem.view.gram_diagonal(), shifts)
+    gram, tol = problem.view.gram, max(tol, 1e-10)
+    return conjugate_gradient(gram, right, shifts, precondition=diagonal, tol=tol)
 
 
 def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol: float) -> Array:

@@ -88,6 +88,12 @@ class ViewedRows:
         """Return X̃X̃ᵀ A; centring takes place in the space of rows, which is the smaller one."""
         return self._in_chunks(self._kernel, A, self.rows.shape[0])
 
+    def kernel_matrix(self) -> Array:
+        """Return X̃X̃ᵀ as a matrix, where rows are few."""
+        matrix = (self.rows @ self.transposed).toarray()
+        matrix += self.span @ self.within @ self.span.T
+        return np.asarray(matrix)
+
     def _lift(self, A: Array) -> Array:
         lifted = self.transposed @ A - self.mean @ (self.roots.T @ A)
         return np.asarray(lifted[self.place])

@@ -129,6 +129,10 @@ class FeatureView:
         """Return X̃X̃ᵀ A, X̃ the viewed rows."""
         return self.viewed(A.dtype).kernel(A)
 
+    def kernel_matrix(self) -> Array:
+        """Return X̃X̃ᵀ as a matrix, where rows are few."""
+        return self.viewed(np.dtype(np.float64)).kernel_matrix()
+
     def images(self, Z: Array) -> Array:
         """Return X̃ Z."""
         return self.viewed(Z.dtype).images(Z)
