@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks import table
 from benchmarks.__main__ import machine
@@ -55,7 +57,7 @@ def section(found: tables.Records, name: str) -> str:
 def failures(found: tables.Records, data: list[str]) -> str:
     """Return which competitors have no result, where and why."""
     rows = [
-        [COMPETITORS[name].what, dataset, record["status"], record["reason"]]
+        [COMPETITORS[name].what, dataset, happened(record), record["reason"]]
         for name in COMPETITORS
         for dataset in data
         if (record := found.get((name, dataset))) and record["status"] != "ok"
@@ -69,6 +71,12 @@ def failures(found: tables.Records, data: list[str]) -> str:
         if sets
     ]
     return table(["method", "data", "what happened", "why"], rows) if rows else "Everything ran."
+
+
+def happened(record: Mapping[str, Any]) -> str:
+    """Return how a run ended, with its limit where that ended it."""
+    over = record["status"] == "over the limit"
+    return f"{record['status']}, {record['limit']:g} s" if over else str(record["status"])
 
 
 def settings() -> str:
