@@ -35,6 +35,9 @@ __all__ = ["Embedding", "automatic_components", "fit_embedding", "predictable_gr
 
 #: Labels up to which a dimension for each costs little.
 FEW_LABELS = 1000
+#: Of more labels, the fewest and the most dimensions that are taken where they are needed, and how
+#: many numbers the hyperplanes of all labels may have: every dimension is a system to solve.
+AUTOMATIC, HYPERPLANES = (500, 1500), 4_500_000
 
 Array = NDArray[Any]
 Product = Callable[[Array], Array]
@@ -193,7 +196,8 @@ def automatic_components(
     """Return how many dimensions hold the given share of the spread of the labels.
 
     By default all but a ten-thousandth, since what is left out is what tells rare labels apart;
-    of more than 1,000 labels 98 %, and at most 500 dimensions.
+    of more than 1,000 labels 98 %, with at most 1,500 dimensions, fewer as labels get more, and
+    500 from 9,000 labels on.
 
     Examples
     --------
@@ -207,13 +211,25 @@ def automatic_components(
     return _automatic(labels, None, share, most)[0]
 
 
+def _most_components(n_labels: int) -> int:
+    """Return how many dimensions many labels may have: the more labels, the fewer.
+
+    Examples
+    --------
+    >>> [_most_components(n) for n in (2000, 3000, 4500, 30_000)]
+    [1500, 1500, 1000, 500]
+    """
+    fewest, most = AUTOMATIC
+    return int(np.clip(HYPERPLANES // n_labels, fewest, most))
+
+
 def _automatic(
     labels: LabelMoments, start: Array | None, share: float | None = None, most: int | None = None
 ) -> tuple[int, tuple[Array, Array]]:
     """Return how many dimensions to take, and the leading eigenvectors of YᵀY that say so."""
     few = labels.n_labels <= FEW_LABELS
     share = share or (0.9999 if few else 0.98)
-    most = most or (labels.n_labels if few else 500)
+    most = most or (labels.n_labels if few else _most_components(labels.n_labels))
     leading = _leading(labels.signed_product, labels, most + 1, start)
     return _enough(labels, *leading, share, most), leading
 

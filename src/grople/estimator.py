@@ -32,7 +32,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ThreeStages):
     ----------
     n_components : int or "auto", default="auto"
         Latent dimensions (d), clipped to the number of labels. ``"auto"`` takes as many as hold
-        the spread of the labels; of more than 1,000 labels 98 % of it, at most 500. The paper
+        the spread of the labels; of more than 1,000 labels 98 % of it, with at most 1,500
+        dimensions of 3,000 labels, fewer of more, and 500 of 9,000 and beyond. The paper
         takes 100.
     n_groups : int or "auto", default=10
         Label groups (K), clipped to the number of labels. ``"auto"`` finds K from the spectrum of

@@ -49,8 +49,9 @@ FULL_WORK = 1_000_000
 #: Larger ones end, like the embedding, at so many times the tolerance: they are solved by
 #: iterations, and the last of these change no prediction.
 LARGE = 10.0
-#: Ratio of shifts up to which rows have the same leverage in all dimensions.
-ALIKE = 2.0
+#: Ratio of shifts up to which rows have the same leverage in all dimensions, and up to which their
+#: leverages follow from each other.
+ALIKE, NEAR = 1.2, 4.0
 
 
 @dataclass(frozen=True)
@@ -355,13 +356,18 @@ class MappingProblem:
         """
         if self.in_full or beta or self.correlation == "published":
             return None
-        _, shifts = self._shifts(alpha if self.correlation else 0.0, gamma)
+        turn, shifts = self._shifts(alpha if self.correlation else 0.0, gamma)
         weighted = self.moments.weights is not None  # type: ignore[attr-defined]
-        if weighted or not 0 < shifts.max() <= ALIKE * shifts.min():
+        if weighted or not 0 < shifts.max() <= NEAR * shifts.min():
             return None
-        points = self.view.points(self.embedding.W)
-        shift = float(shifts.mean())
-        found = self.row_space.left_out(points, mapping.viewed, shift, self.fit_intercept)
+        points, Z = self.view.points(self.embedding.W), mapping.viewed
+        if turn is None or shifts.max() <= ALIKE * shifts.min():
+            turn, shifts = None, np.full_like(shifts, shifts.mean())
+        else:
+            points, Z = points @ turn, Z @ turn.astype(Z.dtype)
+        found = self.row_space.left_out(points, Z, shifts, self.fit_intercept)
+        if turn is not None:
+            found = found @ turn.T
         if self.fit_intercept:
             found += self.point_mean
         return found

@@ -123,12 +123,14 @@ class RowSpace:
         """Return the space of some of the rows, seen by a view of theirs."""
         return RowSpace(view, (self, here))
 
-    def left_out(self, points: Array, Z: Array, shift: float, centred: bool) -> Array:
+    def left_out(self, points: Array, Z: Array, shifts: Array, centred: bool) -> Array:
         """Return where each row would be placed by a map learnt without it.
 
         Without row i its residual is ``rᵢ / (1 − hᵢ)``, where
         ``1 − hᵢ = shift · [(X̃X̃ᵀ + shift)⁻¹]ᵢᵢ − 1/N`` (the last for an intercept). The diagonal is
-        estimated on random vectors: a few per cent of a residual, at no bias.
+        estimated on random vectors, at the middle of the shifts: a few per cent of a residual, at
+        no bias. From there the odds of ``shift · [·]ᵢᵢ``, which for one eigenvalue λ are
+        ``shift / λ``, are taken to grow in proportion to the shift.
 
         Parameters
         ----------
@@ -136,18 +138,21 @@ class RowSpace:
             Where the rows were to be placed.
         Z : ndarray of shape (D, d)
             The map learnt from all rows.
-        shift : float
-            Its ridge weight.
+        shifts : ndarray of shape (d,)
+            Its ridge weights, not far from each other.
         centred : bool
             Whether the view is centred.
         """
-        diagonal = inverse_diagonal(self.view.kernel, *self.leading, shift, PROBES)
+        middle = float(np.exp(np.mean(np.log(shifts))))
+        diagonal = inverse_diagonal(self.view.kernel, *self.leading, middle, PROBES)
         # Whatever the other rows are: no more than without this one, no less than with it alone.
-        alone = 1.0 / (self.view.row_squares() + shift)
-        stays = shift * np.clip(diagonal, alone, 1.0 / shift) - (1.0 / self.n_rows) * centred
+        alone = 1.0 / (self.view.row_squares() + middle)
+        stays = middle * np.clip(diagonal, alone, 1.0 / middle)
         # In place: these are as large as all scores.
         found = self.view.images(Z.astype(np.float32, copy=False)).astype(points.dtype)
         found -= points
-        found /= np.maximum(stays, LEAST)[:, None]
+        for j, ratio in enumerate(shifts / middle):
+            left = ratio * stays / (1.0 + (ratio - 1.0) * stays) - (1.0 / self.n_rows) * centred
+            found[:, j] /= np.maximum(left, LEAST)
         found += points
         return np.asarray(found)
