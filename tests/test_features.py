@@ -196,6 +196,22 @@ def test_pairs_are_of_amounts():
         columns.with_pairs(np.ones((2, 2))).transform(np.array([[1.0, -1.0]]))
 
 
+def test_options_of_pairs_are_checked():
+    columns = Features.plain(["a", "b"])
+    with pytest.raises(ValueError, match="max_pairs must be"):
+        columns.with_pairs(np.ones((2, 2)), max_pairs=0)
+    assert len(Features.plain([]).with_pairs(np.ones((2, 0)))) == 0
+    many = Features.plain([f"c{i}" for i in range(30)])
+    with pytest.warns(UserWarning, match="nearly all"):
+        many.with_pairs(np.ones((5, 30)))
+
+
+def test_pairs_are_counted_without_being_named():
+    paired = Features.plain(["a", "b"]).with_pairs(np.ones((2, 2)))
+    assert len(paired) == 3
+    assert "names" not in vars(paired)
+
+
 def test_pairs_fit_their_features():
     columns, others = Features.plain(["a", "b"]), Features.plain(["a", "b", "c"])
     paired = columns.with_pairs(np.ones((2, 2)))

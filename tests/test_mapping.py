@@ -187,6 +187,23 @@ def test_few_rows_are_solved_in_their_own_space(scale, weighted, intercept, monk
     np.testing.assert_allclose(found.intercept, by_products.intercept, atol=1e-6)
 
 
+def test_more_rows_than_features_lose_no_digits():
+    X, B = data(n=300, n_features=8)
+    X = 1e5 * np.abs(X)
+    found = problem(X, B, "implicit").solve(0.1, 0.0, 1.0)
+    exact = problem(X, B).solve(0.1, 0.0, 1.0)
+    # Products end at a residual of 1e-10; a singular matrix of rows would leave 1e-2.
+    scale = np.abs(X @ exact.Z).max()
+    np.testing.assert_allclose(X @ found.Z, X @ exact.Z, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_maps_lie_by_rows(form, alpha):
+    X, B = data(n=10, n_features=30)
+    assert problem(X, B, form).solve(alpha, 0.0, 1.0).Z.flags.c_contiguous
+
+
 def test_more_features_than_rows():
     X, B = data(n=10, n_features=30)
     for form in FORMS:

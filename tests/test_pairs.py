@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from grople import GroPLE
 from grople import pairs as room
 from grople.metrics import example_f1
-from grople.pairs import FeaturePairs, PairTable
+from grople.pairs import FeaturePairs, PairTable, find_pairs
 
 AMOUNTS = hnp.arrays(
     np.float64,
@@ -83,6 +83,24 @@ def test_of_many_pairs_the_most_frequent_are_kept():
 def test_a_table_of_no_pairs_is_refused(pairs):
     with pytest.raises(ValueError, match="pairs are"):
         PairTable(np.array(pairs), np.array([3, 2, 2]), 20, 2, 0.6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"n_rarest": 0}, {"min_rows": 0}, {"weight": -1.0}, {"weight": np.inf}, {"weight": np.nan}],
+)
+def test_a_table_with_nonsense_is_refused(changes):
+    settings = {"n_rarest": 20, "min_rows": 2, "weight": 0.6} | changes
+    with pytest.raises(ValueError, match="some weight"):
+        PairTable(np.array([[0, 1]]), np.array([3, 2, 2]), **settings)
+
+
+def test_whole_numbers_have_the_pairs_of_real_ones():
+    X = np.array([[1, 2, 0], [3, 1, 0], [0, 1, 2]])
+    whole, real = (find_pairs(sp.csr_array(part), 20, 1, 0.6, "all") for part in (X, X * 1.0))
+    found = whole.beside(sp.csr_array(X)).toarray()
+    np.testing.assert_array_equal(found, real.beside(sp.csr_array(X * 1.0)).toarray())
+    assert found[0, 3] == pytest.approx(0.6 * np.sqrt(5))  # one pair, .6 times as long as the row
 
 
 def test_blocks_change_nothing(monkeypatch):

@@ -7,6 +7,7 @@ as they are, or have their rows scaled to unit length. Pairs of features may sta
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from grople.errors import DataError
-from grople.pairs import FeaturePairs, PairTable, find_pairs, names_beside
+from grople.pairs import PARAMETERS, FeaturePairs, PairTable, find_pairs, names_beside
+from grople.parameters import check_parameters
 
 __all__ = ["Features", "PairedFeatures", "PlainFeatures", "TextFeatures"]
 
@@ -36,6 +38,9 @@ class Features(ABC):
     @abstractmethod
     def names(self) -> Array:
         """The names of the features, in order."""
+
+    def __len__(self) -> int:
+        return len(self.names)
 
     @property
     def own(self) -> TextFeatures | PlainFeatures:
@@ -181,7 +186,8 @@ class Features(ABC):
         Parameters
         ----------
         X : array or sparse array of shape (n_rows, n_features)
-            Training rows, as :meth:`transform` returns them, in which pairs are looked for.
+            Training rows in which pairs are looked for, as :meth:`transform` of :attr:`own`
+            returns them.
         **options
             Parameters of :class:`~grople.pairs.FeaturePairs`.
 
@@ -191,10 +197,17 @@ class Features(ABC):
         >>> features.with_pairs(X).names.tolist()[4:]
         ['java & sea']
         """
-        if X.shape[0] and X.min() < 0:
-            raise DataError("pairs are of amounts, but some features are negative: leave pairs out")
-        rows = sp.csr_array(X)
-        return PairedFeatures(self.own, find_pairs(rows, **FeaturePairs(**options).get_params()))
+        settings = FeaturePairs(**options).get_params()
+        check_parameters("FeaturePairs", PARAMETERS, settings)
+        rows = _amounts(X)
+        if rows.nnz > rows.shape[0] * rows.shape[1] / 2 and rows.shape[1] > settings["n_rarest"]:
+            warnings.warn(
+                "pairs are of the rarest features of a row, but here rows have nearly all: of "
+                f"those that are equally rare the first {settings['n_rarest']} count",
+                UserWarning,
+                stacklevel=2,
+            )
+        return PairedFeatures(self.own, find_pairs(rows, **settings))
 
 
 @dataclass(frozen=True)
@@ -356,6 +369,9 @@ class PairedFeatures(Features):
         if len(self.table.rows_with) != len(self.single.names):
             raise ValueError("the pairs are those of other features")
 
+    def __len__(self) -> int:
+        return len(self.single) + len(self.table.pairs)  # without naming them
+
     @cached_property
     def names(self) -> Array:
         """The names of the features, then of the pairs, ``"a & b"``."""
@@ -378,10 +394,15 @@ class PairedFeatures(Features):
         -------
         csr_array of shape (n_rows, n_features + n_pairs)
         """
-        rows = self.single.transform(records)
-        if rows.shape[0] and rows.min() < 0:
-            raise DataError("pairs are of amounts, but some of these features are negative")
-        return self.table.beside(rows)
+        return self.table.beside(_amounts(self.single.transform(records)))
+
+
+def _amounts(X: Any) -> Any:
+    """Return rows as a sparse array, or say that some of their features are no amounts."""
+    rows = sp.csr_array(X)
+    if rows.data.min(initial=0) < 0:
+        raise DataError("pairs are of amounts, but some features are negative: fit without pairs")
+    return rows
 
 
 def _unit_rows(X: Any, *, copy: bool = True) -> Any:

@@ -400,7 +400,8 @@ class MappingProblem:
     def _finish(self, viewed: Array, gap: float, n_iter: int, converged: bool) -> Mapping:
         if self.in_full:  # sweeps in single precision, too, end in a small map
             viewed = viewed.astype(np.float64, copy=False)
-        Z = self.view.in_raw_units(viewed)
+        # By rows: products with sparse rows would copy another order every time.
+        Z = np.ascontiguousarray(self.view.in_raw_units(viewed))
         if self.fit_intercept and self.moments.n:
             intercept = self.point_mean - self.view.mean.astype(Z.dtype, copy=False) @ Z
         else:

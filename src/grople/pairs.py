@@ -189,6 +189,11 @@ class PairTable:
         whole = all(np.issubdtype(part.dtype, np.integer) for part in (self.pairs, self.rows_with))
         if not whole or self.rows_with.ndim != 1 or self.pairs.shape != (len(self.pairs), 2):
             raise ValueError("pairs are two features each, and features have counts of rows")
+        fine = self.n_rarest >= 2 and self.min_rows >= 1 and 0 <= self.weight < np.inf
+        if not fine or self.rows_with.min(initial=0) < 0:
+            raise ValueError(
+                "pairs are those of some rarest features, in some rows, of some weight"
+            )
         first, second = self.pairs.T
         within = (first >= 0) & (first < second) & (second < len(self.rows_with))
         if not within.all() or (np.diff(self._codes) <= 0).any():
@@ -196,7 +201,8 @@ class PairTable:
 
     @property
     def _codes(self) -> Array:
-        return self.pairs[:, 0].astype(np.int64) * len(self.rows_with) + self.pairs[:, 1]
+        first, second = self.pairs.astype(np.int64).T
+        return first * len(self.rows_with) + second
 
     def beside(self, X: Any) -> Any:
         """Return rows with their pairs beside them, a csr_array.
@@ -257,6 +263,8 @@ def names_beside(names: Array, pairs: Array) -> Array:
 def _in_order(X: Any) -> Any:
     """Return rows without stored zeros, columns in order; the caller's stay as they are."""
     X = sp.csr_array(X)
+    if X.dtype.kind != "f":
+        X = X.astype(np.float64)  # the values of pairs are roots
     if not X.has_canonical_format or not X.data.all():
         X = X.copy()
         X.sum_duplicates()
@@ -268,7 +276,8 @@ def _blocks(
     X: Any, rows_with: Array, n_rarest: int, min_rows: int
 ) -> Iterator[tuple[Any, RowPairs]]:
     """Yield blocks of rows, and the pairs in them."""
-    step = max(1, 2 * BLOCK_PAIRS // n_rarest**2)
+    longest = int(np.diff(X.indptr).max(initial=1))
+    step = max(1, 2 * BLOCK_PAIRS // max(n_rarest**2, longest))
     for first in range(0, X.shape[0], step):
         rows = X[first : first + step]
         yield rows, row_pairs(rows, rows_with, n_rarest, min_rows)

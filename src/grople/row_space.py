@@ -27,6 +27,8 @@ Array = NDArray[Any]
 UNKNOWNS, RANKS = 100, (200, 500)
 #: Random vectors on which the leverages of rows are estimated.
 PROBES = 64
+#: Rows whose leverages are computed at a time.
+BLOCK = 1024
 #: The least share of a residual that a row may leave: nothing is learnt from that row alone.
 LEAST = 1e-3
 
@@ -151,8 +153,10 @@ class RowSpace:
         # In place: these are as large as all scores.
         found = self.view.images(Z.astype(np.float32, copy=False)).astype(points.dtype)
         found -= points
-        for j, ratio in enumerate(shifts / middle):
-            left = ratio * stays / (1.0 + (ratio - 1.0) * stays) - (1.0 / self.n_rows) * centred
-            found[:, j] /= np.maximum(left, LEAST)
+        ratio, step = (shifts / middle, BLOCK) if np.ptp(shifts) else (np.ones(1), self.n_rows)
+        for first in range(0, self.n_rows, step):
+            rows = stays[first : first + step, None]
+            left = ratio * rows / (1.0 + (ratio - 1.0) * rows) - (1.0 / self.n_rows) * centred
+            found[first : first + step] /= np.maximum(left, LEAST)
         found += points
         return np.asarray(found)

@@ -21,7 +21,8 @@ Array = NDArray[Any]
 ROUNDING, ENOUGH = 1e-12, 1e-6
 #: Ratio of shifts up to which one Cholesky factor serves them all.
 NEARBY = 100.0
-#: Rows up to which, of rows that are kept, the matrix of all pairs of them is formed.
+#: Rows up to which, of rows that are kept, the matrix of all pairs of them is formed, if they are
+#: no more than the features: a singular matrix plus a small shift would lose digits.
 FEW_ROWS = 1000
 
 
@@ -46,7 +47,8 @@ def solve_shifted(
     low, high = float(shifts.min()), float(shifts.max())
     nearby = "gram_spectrum" not in problem.__dict__ and 0 < high <= NEARBY * low
     middle = float(np.sqrt(max(low, 0.0) * high))
-    few = not problem.explicit and problem.moments.rows.shape[0] <= FEW_ROWS  # type: ignore[attr-defined]
+    most = min(FEW_ROWS, problem.moments.n_features)
+    few = not problem.explicit and problem.moments.rows.shape[0] <= most  # type: ignore[attr-defined]
     try:
         if nearby and few:
             W = problem.embedding.W if turn is None else problem.embedding.W @ turn
@@ -68,8 +70,8 @@ def solve_shifted(
 def _solve_nearby(matrix: Array, right: Array, shifts: Array, shift: float, tol: float) -> Array:
     """Factor the matrix at one shift, a tenth of the cost of a spectrum; step to the others.
 
-    Preconditioned with that factor the systems have a condition of at most √NEARBY, so a dozen
-    solutions with it reach rounding.
+    Preconditioned with that factor the systems have a condition of at most √NEARBY, so a few
+    dozen solutions with it reach rounding.
     """
     shifted = matrix.T.copy(order="F")  # symmetric: in the order of LAPACK it is not copied again
     shifted[np.diag_indices_from(shifted)] += shift

@@ -276,7 +276,7 @@ def test_quality_with_pairs_finds_them_in_every_fold(numbers):
     values = []
     for train, test in MultilabelStratifiedKFold(3, random_state=0).split(numbers.Y, numbers.Y):
         before = make_pipeline(Normalizer(), FeaturePairs())
-        model = make_method("ridge", form="implicit").fit(
+        model = make_method("ridge", form=tagger.model.moments_.form).fit(
             before.fit_transform(numbers.X[train]), numbers.Y[train]
         )
         predicted = model.predict(before.transform(numbers.X[test]))
@@ -301,3 +301,6 @@ def test_pairs_of_negative_numbers_are_refused(numbers):
     negative = Bundle(-numbers.X, numbers.Y, source="below.csv")
     with pytest.raises(DataError, match=r"below\.csv: .*negative"):
         fit_tagger(negative, method="ridge", pairs=True)
+    tagger, _ = fit_tagger(numbers, method="ridge", pairs=True)
+    with pytest.raises(DataError, match=r"below\.csv: .*negative"):
+        labelled_rows(tagger, negative)

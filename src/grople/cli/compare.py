@@ -80,8 +80,8 @@ def compare(
         examples, _ = o.open_examples(data, reading)
         estimators = {}
         for name in names:
-            sparse = isinstance(examples, TextTable) or pairs
-            form = text_form(name, None if pairs else max_features) if sparse else {}
+            texts = isinstance(examples, TextTable)
+            form = text_form(name, None if pairs else max_features) if texts else {}
             estimators[METHODS[name][0]] = make_method(
                 name, metric, random_state=seed, n_jobs=jobs, **form
             )

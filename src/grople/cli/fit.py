@@ -160,7 +160,9 @@ def fit(
         if in_blocks or (in_blocks is None and is_large(str(data))):
             for name, asked in (("--search", search), ("--pairs", pairs)):
                 if asked:
-                    raise typer.BadParameter(f"{name} needs all rows in memory: add --whole")
+                    raise typer.BadParameter(
+                        f"{name} needs all rows in memory: it goes with --whole"
+                    )
             with o.command_words():
                 blocks, reading = open_blocks(str(data), wanted)
                 tagger, facts = fit_tagger_in_blocks(blocks, reading, **settings)
@@ -238,7 +240,8 @@ def _update(
 
 def _show_facts(facts: DataFacts, console: Console) -> None:
     kind = "words of texts" if facts.texts else "columns"
-    console.print(f"{facts.rows:,} rows, {facts.features:,} features ({kind})")
+    own = f"{facts.rows:,} rows, {facts.features - facts.pairs:,} features ({kind})"
+    console.print(own + (f" and {facts.pairs:,} pairs of them" if facts.pairs else ""))
     tail = f"{facts.tail_labels:,} of them on fewer than 10 rows"
     console.print(f"{facts.labels:,} labels, {facts.cardinality:.2f} a row; {tail}")
     if facts.rows_without_labels:

@@ -181,7 +181,7 @@ def read_model(path: str | Path, *, moments: bool = True, memory_map: bool = Tru
             raise ModelFileError(f"its content does not fit together ({error})") from error
         if features is not None and not isinstance(features, Features):
             raise ModelFileError("its features are none")
-        if features is not None and len(features.names) != model.n_features_in_:
+        if features is not None and len(features) != model.n_features_in_:
             raise ModelFileError("its features are not those of its model")
         if moments and container.unread():
             raise ModelFileError(f"it holds an array that nothing uses, {container.unread()[0]!r}")

@@ -34,10 +34,10 @@ def export_onnx(
 ) -> None:
     """Write a fitted model as an ONNX graph.
 
-    Input ``X`` (n_rows × n_features, float32): rows as the model takes them; of texts, the rows
-    that ``features.transform`` returns. Outputs ``scores`` and ``probabilities`` (float32), as
-    ``decision_function`` and ``predict_proba``. The names of labels and features are in the
-    metadata of the file, as JSON.
+    Input ``X`` (n_rows × n_features, float32): rows as the model takes them; of texts, and of
+    features with pairs, the rows that ``features.transform`` returns. Outputs ``scores`` and
+    ``probabilities`` (float32), as ``decision_function`` and ``predict_proba``. The names of labels
+    and features are in the metadata of the file, as JSON.
 
     Parameters
     ----------

@@ -60,10 +60,11 @@ class DataFacts:
     tail_labels: int
     rows_without_labels: int
     texts: bool
+    pairs: int = 0
 
     @classmethod
-    def of(cls, X: Any, Y: Any, *, texts: bool) -> DataFacts:
-        """Count."""
+    def of(cls, X: Any, Y: Any, *, texts: bool, pairs: int = 0) -> DataFacts:
+        """Count; of the features, so many are pairs."""
         counts = np.asarray(Y.sum(axis=0)).ravel()
         return cls(
             rows=int(Y.shape[0]),
@@ -73,6 +74,7 @@ class DataFacts:
             tail_labels=int((counts < TAIL).sum()),
             rows_without_labels=int((np.diff(Y.indptr) == 0).sum()),
             texts=texts,
+            pairs=pairs,
         )
 
 
@@ -202,8 +204,8 @@ def fit_tagger(
     Y, names = example_labels(examples)
     report("searching" if search else "fitting", 1, 2)
     if isinstance(examples, TextTable) or pairs:
-        few = None if pairs else (text or {}).get("max_features")
-        parameters = text_form(method, few) | parameters
+        width = X.shape[1] if pairs else (text or {}).get("max_features")
+        parameters = text_form(method, width) | parameters
     model = make_method(
         "groplecv" if search else method, metric, random_state=random_state, **parameters
     )
@@ -211,7 +213,8 @@ def fit_tagger(
     model.fit(X, named_labels(Y, names))
     seconds = time.perf_counter() - started
     report("fitted", 2, 2)
-    facts = DataFacts.of(X, Y, texts=isinstance(examples, TextTable))
+    n_pairs = len(features) - len(features.own)
+    facts = DataFacts.of(X, Y, texts=isinstance(examples, TextTable), pairs=n_pairs)
     notes = {"data": asdict(facts), "fit_seconds": seconds, "text": text or {}}
     return Tagger(model, features, reading or Reading(), notes), facts
 
@@ -271,11 +274,14 @@ def labelled_rows(tagger: Tagger, examples: Examples) -> tuple[Any, Any, list[st
     if isinstance(examples, TextTable) != tagger.texts:
         found, wanted = ("texts", "numbers") if not tagger.texts else ("numbers", "texts")
         raise DataError(f"holds {found}, but the model learnt from {wanted}", file=examples.source)
-    if isinstance(examples, TextTable):
-        return tagger.features.transform(examples.texts), Y, names
-    names_in = tagger.features.own.names
-    X = aligned_features(examples, names_in, len(names_in))
-    return plain_rows(tagger.features, X), Y, names
+    try:
+        if isinstance(examples, TextTable):
+            return tagger.features.transform(examples.texts), Y, names
+        names_in = tagger.features.own.names
+        X = aligned_features(examples, names_in, len(names_in))
+        return plain_rows(tagger.features, X), Y, names
+    except DataError as error:
+        raise DataError(error.reason, file=examples.source, line=error.line) from error
 
 
 def named_labels(Y: Any, names: Sequence[str]) -> Any:
