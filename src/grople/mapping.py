@@ -35,7 +35,7 @@ from grople.optim import (
 )
 from grople.published import nudged_gram, published_mapping
 from grople.relation import CORRELATIONS, correlation_matrix
-from grople.row_space import RowSpace
+from grople.row_space import RowSpace, turn_rows
 from grople.shifted import ROUNDING, multiplied, solve_shifted
 
 __all__ = ["Mapping", "MappingProblem", "fit_mapping"]
@@ -360,14 +360,16 @@ class MappingProblem:
         weighted = self.moments.weights is not None  # type: ignore[attr-defined]
         if weighted or not 0 < shifts.max() <= NEAR * shifts.min():
             return None
-        points, Z = self.view.points(self.embedding.W), mapping.viewed
+        points = self.view.points(self.embedding.W)
+        placed = self.view.images(mapping.viewed.astype(np.float32, copy=False))
         if turn is None or shifts.max() <= ALIKE * shifts.min():
             turn, shifts = None, np.full_like(shifts, shifts.mean())
         else:
-            points, Z = points @ turn, Z @ turn.astype(Z.dtype)
-        found = self.row_space.left_out(points, Z, shifts, self.fit_intercept)
+            turn_rows(points, turn)
+            turn_rows(placed, turn.astype(np.float32))
+        found = self.row_space.left_out(points, placed, shifts, self.fit_intercept)
         if turn is not None:
-            found = found @ turn.T
+            turn_rows(found, turn.T)
         if self.fit_intercept:
             found += self.point_mean
         return found

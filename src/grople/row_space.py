@@ -19,7 +19,7 @@ from grople.moments.products import CHUNK
 from grople.optim import conjugate_gradient, inverse_diagonal, leading_part, low_rank, orthonormal
 from grople.threads import in_shares
 
-__all__ = ["RowSpace", "preconditioner_rank"]
+__all__ = ["RowSpace", "preconditioner_rank", "turn_rows"]
 
 Array = NDArray[Any]
 
@@ -125,7 +125,7 @@ class RowSpace:
         """Return the space of some of the rows, seen by a view of theirs."""
         return RowSpace(view, (self, here))
 
-    def left_out(self, points: Array, Z: Array, shifts: Array, centred: bool) -> Array:
+    def left_out(self, points: Array, placed: Array, shifts: Array, centred: bool) -> Array:
         """Return where each row would be placed by a map learnt without it.
 
         Without row i its residual is ``rᵢ / (1 − hᵢ)``, where
@@ -138,10 +138,10 @@ class RowSpace:
         ----------
         points : ndarray of shape (N, d)
             Where the rows were to be placed.
-        Z : ndarray of shape (D, d)
-            The map learnt from all rows.
+        placed : ndarray of shape (N, d)
+            Where the map learnt from all rows places them.
         shifts : ndarray of shape (d,)
-            Its ridge weights, not far from each other.
+            The ridge weights of that map, not far from each other.
         centred : bool
             Whether the view is centred.
         """
@@ -151,7 +151,7 @@ class RowSpace:
         alone = 1.0 / (self.view.row_squares() + middle)
         stays = middle * np.clip(diagonal, alone, 1.0 / middle)
         # In place: these are as large as all scores.
-        found = self.view.images(Z.astype(np.float32, copy=False)).astype(points.dtype)
+        found = placed.astype(points.dtype)
         found -= points
         ratio, step = (shifts / middle, BLOCK) if np.ptp(shifts) else (np.ones(1), self.n_rows)
         for first in range(0, self.n_rows, step):
@@ -160,3 +160,9 @@ class RowSpace:
             found[first : first + step] /= np.maximum(left, LEAST)
         found += points
         return np.asarray(found)
+
+
+def turn_rows(values: Array, turn: Array) -> None:
+    """Multiply rows by a square matrix, in place: they are as large as all scores."""
+    for first in range(0, len(values), BLOCK):
+        values[first : first + BLOCK] = values[first : first + BLOCK] @ turn
