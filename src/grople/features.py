@@ -43,9 +43,9 @@ class Features(ABC):
         return len(self.names)
 
     @property
-    def own(self) -> TextFeatures | PlainFeatures:
+    def own(self) -> Features:
         """What records hold themselves: words or columns, without pairs of them."""
-        raise NotImplementedError
+        return self
 
     @property
     def texts(self) -> bool:
@@ -247,11 +247,6 @@ class TextFeatures(Features):
         """The terms."""
         return self.terms
 
-    @property
-    def own(self) -> TextFeatures:
-        """The terms themselves."""
-        return self
-
     @cached_property
     def _counter(self) -> CountVectorizer:
         columns = {term: column for column, term in enumerate(self.terms)}
@@ -307,11 +302,6 @@ class PlainFeatures(Features):
         """The names of the columns."""
         return self.columns
 
-    @property
-    def own(self) -> PlainFeatures:
-        """The columns themselves."""
-        return self
-
     def transform(self, records: Any, names: Sequence[str] | None = None) -> Any:
         """Return rows for the model.
 
@@ -358,7 +348,7 @@ class PairedFeatures(Features):
         The pairs.
     """
 
-    single: Any
+    single: Features
     table: PairTable
 
     def __post_init__(self) -> None:
@@ -378,7 +368,7 @@ class PairedFeatures(Features):
         return names_beside(self.single.names, self.table.pairs)
 
     @property
-    def own(self) -> TextFeatures | PlainFeatures:
+    def own(self) -> Features:
         """The features that form pairs."""
         return self.single
 
