@@ -89,7 +89,7 @@ def multiplied(left: Array, right: Array) -> Array:
     """Return a product by SciPy's BLAS, from where factors and solutions come, too.
 
     On all cores NumPy's threads would still wait for more work for a while where SciPy's are to
-    factor a matrix, which then takes twice as long.
+    factor a matrix, which then takes longer.
     """
     if not left.size or not right.size:
         return left @ right
