@@ -56,9 +56,15 @@ def test_run_and_report(command, tmp_path):
     assert "    grople study run comparison --data tiny.npz --methods PLST,LLSF " in text
     assert "--protocols published --quick --store DIR" in text
     assert "| tiny.npz |" in text
+    status, out, _ = command("export", "--store", "s", "-o", "units.jsonl.gz")
+    assert "wrote 36 units" in out
     status, out, _ = command("forget", "--store", "s", "--method", "PLST")
     assert "forgot 18 units" in out
     assert {row.method for row in Store(tmp_path / "s").rows()} == {"LLSF"}
+    status, out, _ = command("import", "units.jsonl.gz", "--store", "s")
+    assert "18 units were new" in out
+    status, out, _ = command("run", "comparison", "--store", "s", *SMALL)
+    assert "0 units computed, 36 were there" in out
 
 
 def test_fewer_folds_and_less_of_a_grid(command, tmp_path):
@@ -97,6 +103,9 @@ def test_a_scheduler_of_dask_is_found_by_its_address(command):
         (("run", "comparison", "--store", "tiny.npz", *SMALL), "is a file"),
         (("report", "--store", "nothing"), "there is no study here"),
         (("forget", "--store", "nothing", "--task", "nested"), "there is no study here"),
+        (("export", "--store", "nothing", "-o", "x.jsonl"), "there is no study here"),
+        (("import", "nothing.jsonl", "--store", "s"), "nothing.jsonl: cannot be read"),
+        (("import", "tiny.npz", "--store", "s"), "tiny.npz, line 1: not JSON"),
         (("forget", "--store", "nothing", "--task", "nestled"), "no task is called 'nestled'"),
     ],
 )

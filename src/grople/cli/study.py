@@ -182,6 +182,49 @@ def forget(
     make_console().print(f"forgot {count} units")
 
 
+@app.command(
+    name="export",
+    epilog="Example: grople study export --store study -o units.jsonl.gz",
+)
+def export_(
+    store: Store,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file: .jsonl or .jsonl.gz.", metavar="FILE"),
+    ],
+    rows: Annotated[
+        bool,
+        typer.Option(
+            help="Also what units hold of each test row, for comparisons row by row: most of the "
+            "file."
+        ),
+    ] = True,
+) -> None:
+    """Write all units to one file, to keep them or to bring them together with others."""
+    from grople.study.sharing import export_units
+    from grople.study.store import Store as Results
+
+    with Results(store, create=False) as results:
+        results.check()
+        count = export_units(results, output, rows=rows)
+    make_console().print(f"wrote {count} units to {output}")
+
+
+@app.command(name="import", epilog="Example: grople study import units.jsonl.gz --store study")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A file of grople study export.", metavar="FILE")],
+    store: Store,
+) -> None:
+    """Add the units of a file to a store; what is there stays, and is not computed again."""
+    from grople.study.sharing import import_units, read_units
+    from grople.study.store import Store as Results
+
+    found = read_units(file)
+    with Results(store) as results:
+        count = import_units(results, found)
+    make_console().print(f"{count} units were new; they are in {store} now")
+
+
 def _command(experiments: Sequence[str], settings: Mapping[str, object]) -> str:
     """Return the command that computes the same, in a store of its reader's."""
     words = ["grople", "study", "run", *experiments]

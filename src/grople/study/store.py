@@ -14,7 +14,7 @@ import socket
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,19 +153,43 @@ class Store:
     # -- results ---------------------------------------------------------------------------
 
     def add(
-        self, batch: Batch, setting: Setting, result: Mapping[str, Any], seconds: float
+        self,
+        batch: Batch,
+        setting: Setting,
+        result: Mapping[str, Any],
+        seconds: float,
+        made_by: Mapping[str, str] | None = None,
     ) -> None:
-        """Store a finished unit (once: what is there stays)."""
-        values = json.dumps(dict(result), sort_keys=True, separators=(",", ":"))
+        """Store a finished unit (once: what is there stays), by default as one made here."""
         with self._guarded(), self._transaction():
-            self._connection.execute(
-                "INSERT OR IGNORE INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    batch.key(setting), batch.name, batch.task, batch.dataset, batch.method,
-                    batch.fold, canonical(setting), batch.seed, batch.fingerprint, values,
-                    seconds, self._environment_number(), time.time(),
-                ),
-            )  # fmt: skip
+            self._insert(batch, setting, result, seconds, made_by)
+
+    def add_all(
+        self, units: Iterable[tuple[Batch, Setting, Mapping[str, Any], float, Mapping[str, str]]]
+    ) -> None:
+        """Store units that were made elsewhere, all or none; they take the place of their like."""
+        with self._guarded(), self._transaction():
+            for unit in units:
+                self._insert(*unit, verb="REPLACE")
+
+    def _insert(
+        self,
+        batch: Batch,
+        setting: Setting,
+        result: Mapping[str, Any],
+        seconds: float,
+        made_by: Mapping[str, str] | None,
+        verb: str = "IGNORE",
+    ) -> None:
+        values = json.dumps(dict(result), sort_keys=True, separators=(",", ":"))
+        self._connection.execute(
+            f"INSERT OR {verb} INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                batch.key(setting), batch.name, batch.task, batch.dataset, batch.method,
+                batch.fold, canonical(setting), batch.seed, batch.fingerprint, values,
+                seconds, self._environment_number(made_by), time.time(),
+            ),
+        )  # fmt: skip
 
     def missing(self, batch: Batch) -> list[Setting]:
         """Return the settings of a batch that have no result yet."""
@@ -330,14 +354,17 @@ class Store:
     ) -> None:
         self.close()
 
-    def _environment_number(self) -> int:
+    def _environment_number(self, made_by: Mapping[str, str] | None) -> int:
+        if made_by is not None:
+            return self._numbered(canonical(made_by))
         if self._environment is None:
-            text = canonical(environment())
-            run = self._connection.execute
-            run("INSERT OR IGNORE INTO environments (text) VALUES (?)", (text,))
-            found = run("SELECT id FROM environments WHERE text = ?", (text,)).fetchone()
-            self._environment = int(found[0])
+            self._environment = self._numbered(canonical(environment()))
         return self._environment
+
+    def _numbered(self, text: str) -> int:
+        run = self._connection.execute
+        run("INSERT OR IGNORE INTO environments (text) VALUES (?)", (text,))
+        return int(run("SELECT id FROM environments WHERE text = ?", (text,)).fetchone()[0])
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
