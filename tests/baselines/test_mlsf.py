@@ -327,7 +327,8 @@ def test_labels_that_do_not_vary_stay_out_of_the_chains(X, B):
     scores = model.decision_function(X)
     assert (scores[:, 0] == -1).all()
     assert (scores[:, -1] == 1).all()
-    np.testing.assert_array_equal(scores[:, 1:-1], plain.decision_function(X))
+    # The same chains; products of another width may round otherwise.
+    np.testing.assert_allclose(scores[:, 1:-1], plain.decision_function(X), rtol=0, atol=1e-13)
     assert model.meta_labels_[[0, -1]].tolist() == [-1, -1]
     empty = MLSF().fit(X, np.zeros((200, 3), dtype=int))
     assert (empty.decision_function(X) == -1).all()
@@ -359,7 +360,7 @@ def test_the_published_setting():
 def test_scikit_learn_checks():
     check_estimator(
         # The checks compare to 1e-7 what the default tolerance leaves open at 1e-3.
-        MLSF(2, tol=1e-10, random_state=0),
+        MLSF(2, tol=1e-12, max_iter=20_000, random_state=0),
         expected_failed_checks={
             "check_classifier_multioutput": "predictions maximise a measure; they are not signs"
         },

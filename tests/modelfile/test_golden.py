@@ -17,6 +17,8 @@ FILES = sorted(FOLDER.glob("model-v*.grople"))
 KINDS = {"chains", "classes", "grople", "text"}
 #: Matrix products on another processor round otherwise; predictions far from a tie do not care.
 ROUNDING = {"rtol": 1e-9, "atol": 1e-12}
+#: The networks of a second look compute in single precision, with about seven digits.
+NARROW = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def dense(values: Any) -> Any:
@@ -41,7 +43,8 @@ def test_it_predicts_what_it_predicted(path: Path, moments: bool) -> None:
         X = expected["X"]
         np.testing.assert_allclose(model.decision_function(X), expected["scores"], **ROUNDING)
         chances = model.predict_proba(X)
-        np.testing.assert_allclose(chances, expected["probabilities"], **ROUNDING)
+        rounding = NARROW if "decoder" in path.stem else ROUNDING
+        np.testing.assert_allclose(chances, expected["probabilities"], **rounding)
         if "classes" in expected:
             assert model.predict(X).tolist() == expected["classes"].tolist()
         for rule in ("accuracy", "example_f1", "macro_f1", "micro_f1", "sign"):

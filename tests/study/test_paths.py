@@ -95,8 +95,9 @@ def test_single_precision_gives_the_same_measures(name, dataset, shared_data, mo
     single = {canonical(s): found for s, found in compute(batch, settings)}
     monkeypatch.setattr(paths, "PRECISION", np.float64)
     for setting, double in compute(batch, settings):
-        # To three digits: a row or two decide otherwise where a descent halts a step earlier.
-        assert single[canonical(setting)] == pytest.approx(double, abs=2e-3)
+        # A few of a hundred rows decide otherwise where a descent halts a step earlier; which,
+        # depends on how a processor rounds.
+        assert single[canonical(setting)] == pytest.approx(double, abs=5e-3)
 
 
 @pytest.mark.filterwarnings("ignore")
