@@ -46,18 +46,23 @@ class Reservoir:
     def of(cls, X: Any, B: Any, weights: Array | None, *, capacity: int) -> Self:
         """Sample at most ``capacity`` rows from one block."""
         block = cls(X, sp.csr_array(B), weights, row_fingerprints(X), capacity)
-        return block._only(block._smallest())
+        return block.kept()
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def total(self) -> float:
+        """The weight of the rows."""
+        return float(len(self) if self.weights is None else self.weights.sum())
 
     def added(self, X: Any, B: Any, weights: Array | None) -> Self:
         """Return the sample after more rows."""
         block = type(self)(X, sp.csr_array(B), weights, row_fingerprints(X), self.capacity)
         if len(self) == self.capacity > 0:
             # Most rows of a long stream have no chance: they are not copied.
-            block = block._only(np.flatnonzero(block.keys <= self.keys.max()))
-        return self + block._only(block._smallest())
+            block = block.only(np.flatnonzero(block.keys <= self.keys.max()))
+        return self + block.kept()
 
     def __add__(self, other: Reservoir) -> Self:
         """Return the sample of the rows of both."""
@@ -80,7 +85,7 @@ class Reservoir:
             )
         keys = np.concatenate([self.keys, other.keys])
         both = type(self)(rows, sp.vstack(marks, format="csr"), weights, keys, self.capacity)
-        return both._only(both._smallest())
+        return both.kept()
 
     def removed(self, X: Any, B: Any, weights: Array | None) -> Self:
         """Return the sample without these rows, as far as it holds them."""
@@ -92,13 +97,22 @@ class Reservoir:
         removable = np.repeat(values[at], np.minimum(held[at], copies[in_wanted]))
         keep = np.ones(len(mine), dtype=bool)
         keep[match_rows(mine, removable)] = False
-        return self._only(np.flatnonzero(keep))
+        return self.only(np.flatnonzero(keep))
 
     def folds(self, n_folds: int) -> NDArray[np.intp]:
         """Return the fold of each row."""
         return fold_of(self.keys, n_folds)
 
-    def _only(self, rows: NDArray[np.intp]) -> Self:
+    def first(self, most: int) -> Self:
+        """Return a smaller sample: which rows are in it does not depend on their order either."""
+        return type(self)(self.X, self.B, self.weights, self.keys, most).kept()
+
+    def kept(self) -> Self:
+        """Return the rows that there is room for."""
+        return self.only(self._smallest())
+
+    def only(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return type(self)(self.X[rows], self.B[rows], weights, self.keys[rows], self.capacity)
 
@@ -111,7 +125,7 @@ class Reservoir:
         room = self.capacity - len(sure)
         if len(tied) > room:
             # Rows with the same features: labels and weights decide, not the order of arrival.
-            copies = self._only(tied)
+            copies = self.only(tied)
             order = np.argsort(row_fingerprints(copies.X, copies.B, copies.weights), kind="stable")
             tied = tied[order[:room]]
         return np.sort(np.concatenate([sure, tied]))

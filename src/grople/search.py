@@ -64,9 +64,10 @@ class GroPLECV(GroPLE):
     search_tol : float, default=1e-3
         Tolerance of the mapping while searching (``tol`` for the final fit).
     grouping, correlation, init, feature_weight, group_components, fit_intercept, scale, \
-affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state, device
-        As in :class:`GroPLE`. A ``decision`` that maximises a measure is fitted on one half of
-        each held-out fold and scored on the other, both ways.
+affinity, margin, decision, reservoir_size, row_check, form, tol, max_iter, random_state, device
+        As in :class:`GroPLE`; the search keeps to the moments, without `margin`. A ``decision``
+        that maximises a measure is fitted on one half of each held-out fold and scored on the
+        other, both ways.
 
     Attributes
     ----------
@@ -114,6 +115,7 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
         fit_intercept: bool = True,
         scale: bool = False,
         affinity: bool = True,
+        margin: float = 0.0,
         decision: str | float = "example_f1",
         reservoir_size: int = 20_000,
         row_check: bool = False,
@@ -127,7 +129,7 @@ affinity, decision, reservoir_size, row_check, form, tol, max_iter, random_state
             n_components, n_groups, lambda_1, lambda_2, alpha, beta, gamma,
             grouping=grouping, correlation=correlation, init=init, feature_weight=feature_weight,
             group_components=group_components, fit_intercept=fit_intercept, scale=scale,
-            affinity=affinity, decision=decision, reservoir_size=reservoir_size,
+            affinity=affinity, margin=margin, decision=decision, reservoir_size=reservoir_size,
             row_check=row_check, form=form, tol=tol, max_iter=max_iter, random_state=random_state,
             device=device,
         )  # fmt: skip

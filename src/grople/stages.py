@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.callback import CallbackContext
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +23,7 @@ from grople.grid import fits_device, solve_grid
 from grople.groups import Groups, fit_groups, given_partition
 from grople.linear import LinearScores, row_blocks
 from grople.mapping import Mapping, MappingProblem
+from grople.margins import MOST_ROWS, fit_margins
 from grople.moments import Moments, better_in_rows
 from grople.optim import Weights
 from grople.reservoir import Reservoir, fold_of
@@ -63,10 +65,12 @@ class ThreeStages(MomentClassifier):
     init: str
     feature_weight: float
     beta: Any
+    gamma: Any
     correlation: str | None
     fit_intercept: bool
     scale: bool
     affinity: bool
+    margin: float
     tol: float
     max_iter: int
     random_state: Any
@@ -103,6 +107,53 @@ class ThreeStages(MomentClassifier):
         details, scores, active = learn_active_labels(moments, stages)
         groups, embedding, mapping, gamma = details
         return GroPLEModel(groups, embedding, mapping, gamma, active, scores)
+
+    @property
+    def _learns_from_rows(self) -> bool:
+        return self.margin > 0
+
+    def _rows_wanted(self) -> str:
+        return (
+            f"margin={self.margin:g} learns from kept rows, and there are none: they are kept from "
+            "the first fit on, by a model that has this margin then and a reservoir_size above "
+            "zero. Fit again on rows, or set margin=0"
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        gammas = self.gamma if isinstance(self.gamma, list | tuple | np.ndarray) else [self.gamma]
+        if self.margin and any(gamma == 0 for gamma in gammas):
+            raise ValueError(f"margin={self.margin:g} needs a ridge weight: set gamma above zero")
+
+    def _sharpened(
+        self, model: GroPLEModel, moments: Moments, rows: Reservoir | None
+    ) -> GroPLEModel:
+        """Move the map to where its margins on kept rows are wider."""
+        if not self.margin or not model.embedding.n_components:
+            return model
+        if rows is None or not len(rows):
+            raise ValueError(self._rows_wanted())
+        if min(len(rows), rows.X.shape[1]) > MOST_ROWS:
+            rows = rows.first(MOST_ROWS)
+        scale = moments.view(centre=self.fit_intercept, scale=self.scale).scale
+        X, mapping = rows.X, model.mapping
+        if self.scale:
+            X = X.multiply(scale) if sp.issparse(X) else X * scale
+        found = fit_margins(
+            X,
+            rows.B[:, model.active],
+            (mapping.viewed, mapping.intercept),
+            model.embedding.V,
+            gamma=model.gamma / self.margin,
+            weights=rows.weights,
+            elsewhere=max(moments.n - rows.total, 0.0),
+            fit_intercept=self.fit_intercept,
+        )
+        Z = (found.Z * scale[:, None]).astype(mapping.Z.dtype, copy=False)
+        # What neighbouring problems start from stays that of the moments.
+        mapping = replace(mapping, Z=Z, intercept=found.intercept)
+        scores = replace(model.scores, Z=Z, b=found.intercept)
+        return replace(model, mapping=mapping, scores=scores)
 
     def _form(self, X: Any) -> str:
         closed = not np.any(self.beta) and self.correlation != "published"
@@ -142,6 +193,9 @@ class ThreeStages(MomentClassifier):
     def _out_of_fold(
         self, rows: Reservoir, context: CallbackContext | None
     ) -> Iterator[ScoredBlock]:
+        if self._learns_from_rows:  # no arithmetic tells where margins would be without a fold
+            yield from super()._out_of_fold(rows, context)
+            return
         model = self._model()
         problem = self._problem(self.moments_.select_labels(model.active), model.embedding)
         setting = self._chosen("alpha"), self._chosen("beta"), model.gamma

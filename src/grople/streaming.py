@@ -166,6 +166,8 @@ class MomentClassifier(LabelClassifier):
         if not hasattr(self, "moments_"):
             self._begin(X, y, sample_weight, classes)
             return self
+        if self.moments_.n > 0:
+            self._check_kept()
         self._add(X, y, sample_weight, classes)
         return self
 
@@ -234,6 +236,7 @@ class MomentClassifier(LabelClassifier):
         _ = self.moments_.form  # a model stored without its moments says so now, not later
         self.set_params(**parameters)
         self._check_parameters()
+        self._check_kept()
         self._solution = Lazy()
         return self
 
@@ -252,7 +255,8 @@ class MomentClassifier(LabelClassifier):
     ) -> tuple[Any, Any, Array | None]:
         """Take in the first rows."""
         X, B, weights = self._validate(X, y, sample_weight, reset=True, classes=classes)
-        sampled = needs_counts(self.decision) and self._targets.kind == "multilabel"
+        decides = needs_counts(self.decision) and self._targets.kind == "multilabel"
+        sampled = decides or self._learns_from_rows
         form = self._form(X)
         if form != self.form:  # the rows are kept without the caller's asking: not his own
             X = X.copy()
@@ -264,6 +268,24 @@ class MomentClassifier(LabelClassifier):
         )  # fmt: skip
         warn_of_offsets(self.moments_, X)
         return X, B, weights
+
+    @property
+    def _learns_from_rows(self) -> bool:
+        """Whether the model takes kept rows, beside the moments."""
+        return False
+
+    def _sharpened(self, model: Any, moments: Moments, rows: Reservoir | None) -> Any:
+        """Return a model of moments after a look at kept rows that are among them."""
+        return model
+
+    def _check_kept(self) -> None:
+        """Raise unless the rows are kept that a model takes."""
+        if self._learns_from_rows and (self._reservoir is None or not len(self._reservoir)):
+            raise ValueError(self._rows_wanted())
+
+    def _rows_wanted(self) -> str:
+        """Return a sentence for when rows are wanted and none are kept."""
+        return "rows are kept from the first fit on: fit again on rows"
 
     def _form(self, X: Any) -> str:
         """Return the form that the moments of the first rows are to have."""
@@ -314,7 +336,8 @@ class MomentClassifier(LabelClassifier):
 
     def _solve(self, context: CallbackContext | None) -> None:
         with one_each(self._small):
-            self._solution.model = self._learn(self.moments_, context=context)
+            model = self._learn(self.moments_, context=context)
+            self._solution.model = self._sharpened(model, self.moments_, self._reservoir)
             if self._targets.kind == "multilabel" and needs_counts(self.decision):
                 self._decision(context)
 
@@ -330,7 +353,8 @@ class MomentClassifier(LabelClassifier):
             if not self.moments_.n > 0:
                 raise ValueError("no rows are left to learn from: add some")
             with one_each(self._small):
-                self._solution.model = self._learn(self.moments_)
+                model = self._learn(self.moments_)
+                self._solution.model = self._sharpened(model, self.moments_, self._reservoir)
         return self._solution.model
 
     def _evidence(self, context: CallbackContext | None) -> Evidence | None:
@@ -363,8 +387,8 @@ class MomentClassifier(LabelClassifier):
         folds = rows.folds(DECISION_FOLDS)
         model = self._model()
         for fold in range(DECISION_FOLDS):
-            held = np.flatnonzero(folds == fold)
-            if not len(held):
+            held, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            if not len(held) or (self._learns_from_rows and not len(others)):
                 continue
             X, B = rows.X[held], rows.B[held]
             weights = None if rows.weights is None else rows.weights[held]
@@ -373,7 +397,10 @@ class MomentClassifier(LabelClassifier):
             if not rest.n > 0:
                 continue
             step = context.subcontext("fold") if context is not None else None
-            scores = self._placed(self._learn(rest, reference=model, context=None).scores)
+            learnt = self._learn(rest, reference=model, context=None)
+            if self._learns_from_rows:
+                learnt = self._sharpened(learnt, rest, rows.only(others))
+            scores = self._placed(learnt.scores)
             affinity = self._affinity(rest)
             for block, values in scores.in_blocks(X):
                 weight = None if weights is None else weights[block]

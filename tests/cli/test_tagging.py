@@ -70,6 +70,23 @@ def test_pairs_from_fitting_to_explaining(grople_command, things):
     assert "--pairs needs all rows in memory: it goes with --whole" in refused.stderr
 
 
+def test_margins_from_fitting_to_adding_rows(grople_command, things):
+    fitted = said(grople_command(*FIT[:4], "--margin", "1", "--folds", "0"))
+    assert "margin 1; decides for" in fitted
+    said(grople_command("fit", "things.jsonl", "--update", "new.grople", "-o", "more.grople"))
+    for name in ("new.grople", "more.grople"):
+        assert load_model(things / name).margin == 1.0
+    compared = said(
+        grople_command(
+            "compare", "things.jsonl", "--methods", "grople,grople-margin", "--folds", "2"
+        )
+    )
+    assert "GroPLE, margin .3" in compared
+    refused = grople_command(*FIT, "--margin", "1")
+    assert refused.returncode == 2
+    assert "--margin are of GroPLE, not of ridge" in " ".join(refused.stderr.split())
+
+
 def test_fit_in_json_and_in_silence(grople_command, things):
     result = json.loads(said(grople_command(*FIT[:-1], "2", "--json")))
     assert result["data"]["labels"] == 5

@@ -28,8 +28,9 @@ def compare(
         str,
         typer.Option(
             metavar="NAMES",
-            help="By commas: grople, groplecv, bsvm, llsf, plst, cplst, faie, leml, mlsf, ridge; "
-            "linearsvc, logistic, extratrees (scikit-learn); constant.",
+            help="By commas: grople, grople-margin (--margin .3), groplecv, bsvm, llsf, plst, "
+            "cplst, faie, leml, mlsf, ridge; linearsvc, logistic, extratrees (scikit-learn); "
+            "constant.",
         ),
     ] = DEFAULT,
     metric: o.Metric = "example_f1",

@@ -34,7 +34,7 @@ METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
 #: Options that describe a first fit: a model that is updated stays as it was described.
 FIRST = (
     "normalize", "pairs", "max_features", "ngrams", "method", "search", "metric", "components",
-    "groups", "in_blocks", "folds", "seed",
+    "groups", "margin", "in_blocks", "folds", "seed",
 )  # fmt: skip
 
 
@@ -84,6 +84,7 @@ def fit(
     groups: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Label groups of GroPLE [20].")
     ] = None,
+    margin: o.Margin = None,
     in_blocks: Annotated[
         bool | None,
         typer.Option(
@@ -145,10 +146,14 @@ def fit(
     from grople.tagging.fitting import fit_tagger, tagger_quality
     from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 
-    parameters: dict[str, Any] = {"n_components": components, "n_groups": groups}
+    parameters: dict[str, Any] = {
+        "n_components": components, "n_groups": groups, "margin": margin,
+    }  # fmt: skip
     parameters = {name: value for name, value in parameters.items() if value is not None}
     if parameters and method != "grople":
-        raise typer.BadParameter(f"--components and --groups are of GroPLE, not of {method}")
+        raise typer.BadParameter(
+            f"--components, --groups and --margin are of GroPLE, not of {method}"
+        )
     with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         settings: dict[str, Any] = {

@@ -114,6 +114,16 @@ Pairs = Annotated[
         help="Also learn from pairs of features that occur together: slower, often better.",
     ),
 ]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="M",
+        min=0.0,
+        help="How far kept rows may move GroPLE's map to widen margins, .3 to begin with [0]: "
+        "slower, better where topics are clear.",
+    ),
+]
 MaxFeatures = Annotated[
     int | None,
     _option("--max-features", metavar="N", min=1, help="Keep the N most frequent words of texts."),

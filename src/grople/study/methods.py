@@ -214,7 +214,7 @@ METHODS: dict[str, Method] = {
             _grople_grid(POWERS),
             _grople_grid(QUICK_POWERS),
             (*FIXED, "alpha", "beta"),
-            product(n_components=["auto", 100]),
+            product(margin=[0.0, 0.3]),
         ),
         Method(
             "LLSF",

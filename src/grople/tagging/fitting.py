@@ -371,6 +371,8 @@ def _choices(model: Any) -> dict[str, Any]:
         found["groups"] = int(solved.groups.membership.max(initial=-1)) + 1
         found["gamma"] = float(solved.gamma)
         found["alpha"] = float(model._chosen("alpha"))
+        if model.margin:
+            found["margin"] = float(model.margin)
     elif hasattr(model, "ridge_"):
         found["ridge"] = float(model.ridge_)
     return found

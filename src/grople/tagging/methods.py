@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
@@ -109,6 +110,7 @@ def _searched(decision: Any, random_state: int, n_jobs: int | None, **parameters
 METHODS: dict[str, tuple[str, Maker]] = {
     "grople": ("GroPLE", _grople),
     "groplecv": ("GroPLECV", _searched),
+    "groplemargin": ("GroPLE, margin .3", functools.partial(_grople, margin=0.3)),
     "bsvm": ("BSVM", _rows(BSVM)),
     "llsf": ("LLSF", _moments(LLSF)),
     "plst": ("PLST", _moments(PLST)),
@@ -125,7 +127,9 @@ METHODS: dict[str, tuple[str, Maker]] = {
 #: Words from which texts are better kept as sparse rows than as matrices of products of words.
 MANY_WORDS = 2000
 #: Methods that learn from moments: they can be stored, and rows added and removed exactly.
-STORABLE = ("grople", "groplecv", "llsf", "plst", "cplst", "faie", "leml", "ridge")
+STORABLE = (
+    "grople", "groplecv", "groplemargin", "llsf", "plst", "cplst", "faie", "leml", "ridge",
+)  # fmt: skip
 
 
 def text_form(name: str, max_features: int | None) -> dict[str, Any]:
@@ -139,7 +143,7 @@ def text_form(name: str, max_features: int | None) -> dict[str, Any]:
     ({'form': 'implicit'}, {}, {})
     """
     many = max_features is None or max_features > MANY_WORDS
-    asked = name in STORABLE and name not in ("grople", "groplecv")
+    asked = name in STORABLE and not name.startswith("grople")
     return {"form": "implicit"} if many and asked else {}
 
 
