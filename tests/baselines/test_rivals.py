@@ -38,7 +38,7 @@ def test_linear_rivals_are_one_vs_rest_on_rows_of_unit_length(name, binary, data
 
 def test_extra_trees_are_those_of_scikit_learn(data):
     X, Y = data.X.toarray(), data.Y.toarray()
-    small = {"estimator__n_estimators": 5}
+    small = {"estimator__n_estimators": 5}  # and fewer labels than components
     model = rival("extra_trees", "sign", cv=None, random_state=0, **small).fit(X, Y)
     trees = ExtraTreesClassifier(5, min_samples_leaf=1e-3, random_state=0).fit(X, Y)
     chances = np.column_stack([chance[:, 1] for chance in trees.predict_proba(X)])
@@ -50,7 +50,7 @@ def test_the_leaves_of_a_tree_are_bounded():
     X, Y = rng.standard_normal((4000, 3)), rng.random((4000, 2)) < 0.5
     small = {"estimator__n_estimators": 1}
     model = rival("extra_trees", "sign", cv=None, random_state=0, **small).fit(X, Y)
-    assert model.estimators_[0].estimators_[0].get_n_leaves() <= 1000
+    assert model.estimators_[0].forest_.estimators_[0].get_n_leaves() <= 1000
 
 
 @pytest.mark.parametrize("name", RIVALS)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 
+from grople.baselines.label_trees import LabelTrees
 from grople.meta import MultilabelDecisionClassifier
 
 __all__ = ["RIVALS", "rival"]
@@ -33,11 +33,8 @@ def _logistic(n_jobs: int | None, random_state: Any) -> Any:
 
 
 def _extra_trees(n_jobs: int | None, random_state: Any) -> Any:
-    # A node holds two numbers for each label. A thousandth of the rows in a leaf bounds the leaves
-    # of a tree, so that memory grows with the labels but not with the rows.
-    return ExtraTreesClassifier(
-        100, min_samples_leaf=1e-3, n_jobs=n_jobs, random_state=random_state
-    )
+    # A thousandth of the rows in a leaf bounds the leaves of a tree, whatever the number of rows.
+    return LabelTrees(100, min_samples_leaf=1e-3, n_jobs=n_jobs, random_state=random_state)
 
 
 _MAKERS: dict[str, Callable[[int | None, Any], Any]] = {
@@ -63,7 +60,8 @@ def rival(
     ----------
     name : {"linear_svc", "logistic", "extra_trees"}
         One-vs-rest ``LinearSVC`` (C = 0.1) or ``LogisticRegression`` (C = 3) on rows of unit
-        length, or 100 ``ExtraTreesClassifier`` trees with a thousandth of the rows in a leaf.
+        length, or 100 extra-trees (:class:`~grople.baselines.label_trees.LabelTrees`) with a
+        thousandth of the rows in a leaf.
     decision : "sign", float, name or Rule
         How scores become labels.
     n_jobs : int, optional
@@ -87,4 +85,5 @@ def rival(
     if name not in _MAKERS:
         raise ValueError(f"there is no rival {name!r}; there is {', '.join(RIVALS)}")
     estimator = _MAKERS[name](n_jobs, random_state)
-    return MultilabelDecisionClassifier(estimator, decision).set_params(**parameters)
+    model = MultilabelDecisionClassifier(estimator, decision, labels="sparse")
+    return model.set_params(**parameters)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
@@ -28,6 +27,7 @@ from grople.baselines import (
     Ridge,
 )
 from grople.baselines.bsvm import mean_square
+from grople.baselines.label_trees import LabelTrees
 from grople.meta import MultilabelDecisionClassifier
 from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
@@ -185,8 +185,8 @@ def _unpublished(*_: Any) -> Found:
 
 
 def _decided(estimator: Any, decision: Any) -> Any:
-    # Scores alone need no folds.
-    return MultilabelDecisionClassifier(estimator, decision, cv=None if decision == "sign" else 5)
+    cv = None if decision == "sign" else 5  # scores alone need no folds
+    return MultilabelDecisionClassifier(estimator, decision, cv=cv, labels="sparse")
 
 
 def _linear_svc(decision: Any, C: float, random_state: int = 0) -> Any:
@@ -198,10 +198,10 @@ def _logistic(decision: Any, C: float, random_state: int = 0) -> Any:
     return _decided(OneVsRestClassifier(model), decision)
 
 
-def _extra_trees(decision: Any, random_state: int = 0) -> Any:
-    # A thousandth of the rows in a leaf bounds what a tree holds for each label.
-    trees = ExtraTreesClassifier(100, min_samples_leaf=1e-3, random_state=random_state)
-    return _decided(trees, decision)
+def _extra_trees(decision: Any, min_samples_leaf: float, random_state: int = 0) -> Any:
+    return _decided(
+        LabelTrees(100, min_samples_leaf=min_samples_leaf, random_state=random_state), decision
+    )
 
 
 METHODS: dict[str, Method] = {
@@ -289,7 +289,7 @@ RIVALS: dict[str, Method] = {
         ("Ridge", Ridge, [{}]),
         ("LinearSVC", _linear_svc, product(C=[0.1, 1.0])),
         ("Logistic", _logistic, product(C=[1.0, 10.0])),
-        ("ExtraTrees", _extra_trees, [{}]),
+        ("ExtraTrees", _extra_trees, product(min_samples_leaf=[1, 1e-3])),
     )
 }
 #: The same with a choice more in the nested protocol: features that are not linear in the rows.
