@@ -192,6 +192,7 @@ def test_macro_thresholds_are_the_best_of_all_without_the_guard(seed, monkeypatc
 
 
 def test_the_guard_draws_rare_labels_to_the_shared_curve(monkeypatch):
+    monkeypatch.setattr(fitting, "MOST_GIVEN", np.inf)
     scores, B = sample(5, n=2000)
     B[:, 5] = 0
     B[np.argmin(scores[:, 5]), 5] = 1  # one positive, at the lowest score of all: luck
@@ -201,6 +202,21 @@ def test_the_guard_draws_rare_labels_to_the_shared_curve(monkeypatch):
     assert alone[5] < scores[:, 5].min()  # every row gets the label
     assert guarded[5] > np.median(scores[:, 5])
     np.testing.assert_allclose(guarded[:3], alone[:3], atol=0.1)
+
+
+@pytest.mark.parametrize("positives", [1, 3])
+def test_a_label_whose_scores_tell_nothing_is_not_given_to_all(positives, monkeypatch):
+    scores, B = sample(5, n=2000)
+    scores[:, 5] = np.random.default_rng(0).normal(-1.0, 1e-3, 2000)
+    B[:, 5] = 0
+    B[:positives, 5] = 1
+    bounded = fit_decision("macro_f1", counts_of(scores, B))
+    assert bounded.labels(scores).toarray()[:, 5].sum() <= 30 * positives
+    others = bounded.thresholds[:5]
+    monkeypatch.setattr(fitting, "MOST_GIVEN", np.inf)
+    free = fit_decision("macro_f1", counts_of(scores, B))
+    assert free.labels(scores).toarray()[:, 5].sum() > 900  # half of them: they lie around an edge
+    np.testing.assert_array_equal(others, free.thresholds[:5])
 
 
 def test_rare_labels_do_better_with_the_threshold_of_their_probabilities(monkeypatch):

@@ -29,6 +29,10 @@ Array = NDArray[Any]
 #: Positives at which a label's own best threshold weighs as much as the one that the probabilities
 #: give it (macro-F1). Of a hundred positives the threshold that did best is mostly luck.
 GUARD = 300.0
+#: How many times as many rows as carry it a label may be given to (macro-F1). Where its scores tell
+#: nothing, to give it to all rows has the largest F1 that can be expected: beyond this below 2/31,
+#: and a wrong label on row after row.
+MOST_GIVEN = 30.0
 #: Thresholds tried for the best one out-of-fold.
 TRIED = 200
 
@@ -226,7 +230,8 @@ def _label_thresholds(decision: Decision, by_label: Array) -> Array:
     What maximises F1 is to give a label where its probability exceeds half the best F1. With
     probabilities from the shared curve, in proportion so that they add up to the label's number of
     positives, that is the threshold of a rare label; the more positives it has, the more the
-    threshold counts that is best for them.
+    threshold counts that is best for them. It lets no more than :data:`MOST_GIVEN` times as many
+    rows through as have the label.
     """
     total, positive = by_label
     own = positive.sum(axis=1)
@@ -245,7 +250,10 @@ def _label_thresholds(decision: Decision, by_label: Array) -> Array:
     highest = edges[np.maximum(LABEL_BINS - 1 - seen[:, ::-1].argmax(axis=1), 1)]
     best, likely = (np.clip(part, lowest, highest) for part in (_best_thresholds(by_label), likely))
     trust = own / (own + GUARD)
-    return np.where(own > 0, trust * best + (1.0 - trust) * likely, np.inf)
+    few = np.cumsum(total[:, ::-1], axis=1)[:, ::-1] <= MOST_GIVEN * own[:, None]
+    few[:, -1] = True
+    found = np.maximum(trust * best + (1.0 - trust) * likely, edges[few.argmax(axis=1)])
+    return np.where(own > 0, found, np.inf)
 
 
 def _f1_above(total: Array, positive: Array) -> Array:
