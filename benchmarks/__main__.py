@@ -79,6 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
+    if (folder := benchmarks.data_folder()) is not None:
+        os.environ.setdefault("GROPLE_DATA", str(folder))
     modules = chosen(options.names)  # with the libraries whose threads are told
     print(machine(), flush=True)
     for name, module in modules.items():
