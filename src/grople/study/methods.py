@@ -95,6 +95,8 @@ class Method:
         is left out. Zero where moments make it cheap.
     nonlinear : bool
         Whether the nested protocol may also give it features that are not linear in the rows.
+    scaled : bool
+        Whether it also chooses between forms of the rows; trees take them as they are.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Method:
     nested_grid: Sequence[Setting] = ({},)
     seconds: Callable[[Data, Setting], float] = lambda data, setting: 0.0
     nonlinear: bool = False
+    scaled: bool = True
 
     def searched(self, grid: str) -> list[Setting]:
         """Return what the nested protocol chooses from, the ``"full"`` grid or a ``"small"`` one.
@@ -284,7 +287,7 @@ METHODS: dict[str, Method] = {
 }
 #: What one would pick instead; no methods of the paper, so in the nested protocol alone.
 RIVALS: dict[str, Method] = {
-    name: Method(name, make, _unpublished, [], [], (), grid)
+    name: Method(name, make, _unpublished, [], [], (), grid, scaled=name != "ExtraTrees")
     for name, make, grid in (
         ("Ridge", Ridge, [{}]),
         ("LinearSVC", _linear_svc, product(C=[0.1, 1.0])),

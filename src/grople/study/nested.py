@@ -70,7 +70,7 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
     """
     fold = split(batch.dataset, batch.fold)
     method = find_method(batch.method)
-    forms = {name: _in_form(name, fold) for name in _forms(fold.X, method.nonlinear)}
+    forms = {name: _in_form(name, fold) for name in _forms(fold.X, method)}
     for setting in wanted:
         grid = [Choice(rows, s) for rows in forms for s in method.searched(setting["grid"])]
         chosen = _chosen(method, forms, fold.B, grid, batch.seed)
@@ -99,11 +99,13 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
         yield setting, result | fits | {"chosen": chosen_json, "rows": rows}
 
 
-def _forms(X: Any, nonlinear: bool) -> tuple[str, ...]:
+def _forms(X: Any, method: Method) -> tuple[str, ...]:
+    if not method.scaled:
+        return ("raw",)
     if not sp.issparse(X):
-        return ("raw", "scaled", "kernel") if nonlinear else ("raw", "scaled")
+        return ("raw", "scaled", "kernel") if method.nonlinear else ("raw", "scaled")
     # Pairs are those of amounts.
-    return ("raw", "unit", *PAIRS) if nonlinear and X.min() >= 0 else ("raw", "unit")
+    return ("raw", "unit", *PAIRS) if method.nonlinear and X.min() >= 0 else ("raw", "unit")
 
 
 def _in_form(name: str, fold: Split) -> tuple[Any, Any]:
