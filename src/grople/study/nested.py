@@ -1,9 +1,10 @@
 """The nested protocol: everything chosen inside the training rows, test rows seen once.
 
 Each method but trees chooses the form of the rows (raw, of unit length, scaled; a nonlinear one
-also with pairs of features, or with those of a kernel) and its setting by folds inside the training part,
-for each measure by the decision for that measure; the same calibrated decisions serve every
-method. Labels without a training positive are left out and 0/0 counts 0, as in the published table.
+also with pairs of features, or with those of a kernel), and every one its setting, by folds inside
+the training part, for each measure by the decision for that measure; the same calibrated decisions
+serve all. Labels without a training positive are left out and 0/0 counts 0, as in the published
+table.
 """
 
 from __future__ import annotations
