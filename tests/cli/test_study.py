@@ -74,6 +74,29 @@ def test_fewer_folds_and_less_of_a_grid(command, tmp_path):
         assert len(Store(tmp_path / "s").rows()) == units
 
 
+def test_choices_of_other_units_are_taken_over(command, tmp_path):
+    nested = ("--data", "tiny.npz", "--methods", "Ridge", "--protocols", "nested", "--folds", "2")
+    command("run", "comparison", "--store", "first", *nested)
+    command("export", "--store", "first", "-o", "units.jsonl", "--no-rows")
+    status, out, err = command(
+        "run", "comparison", "--store", "again", *nested, "--choices", "units.jsonl"
+    )
+    assert status == 0, err
+    assert "2 units computed" in out
+    assert "all is searched" not in err
+    first, again = Store(tmp_path / "first"), Store(tmp_path / "again")
+    for one, other in zip(first.rows(), again.rows(), strict=True):
+        assert one.key == other.key
+        assert one.result | {"fit_seconds": 0} == other.result | {"fit_seconds": 0}
+    (told,) = again.commands()
+    assert "--choices units.jsonl " in told
+    others = ("--data", "tiny.npz", "--methods", "PLST", "--protocols", "nested", "--folds", "1")
+    _, _, err = command(
+        "run", "comparison", "--store", "again", *others, "--choices", "units.jsonl"
+    )
+    assert "units.jsonl holds no choices of these units: all is searched" in err
+
+
 def test_a_scheduler_of_dask_is_found_by_its_address(command):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
@@ -96,6 +119,8 @@ def test_a_scheduler_of_dask_is_found_by_its_address(command):
         (("run", "comparision", "--store", "s"), "did you mean 'comparison'"),
         (("run", "comparison", "--store", "s", "--data", "medical"), "not on this machine"),
         (("run", "comparison", "--store", "s", "--data", "medicall"), "did you mean 'medical'"),
+        (("run", "comparison", "--store", "s", *SMALL, "--choices", "tiny.npz"), "tiny.npz"),
+        (("run", "comparison", "--store", "s", *SMALL, "--choices", "no.jsonl"), "cannot be read"),
         (("run", "comparison", "--store", "s", *SMALL[:2], "--methods", "X"), "no method"),
         (("run", "comparison", "--store", "s", *SMALL[:2], "--protocols", "X"), "got X"),
         (("run", "comparison", "--store", "s", *SMALL[:2], "--grid", "X"), "the grids are full"),

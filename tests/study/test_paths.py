@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -151,8 +153,6 @@ def test_a_fold_has_the_labels_seen_in_training(tiny):
 @pytest.mark.parametrize("name", ["PLST", "GroPLE", "BSVM", "LinearSVC", "GroPLE-nonlinear"])
 def test_the_nested_protocol_never_sees_the_test_rows(name, tiny, monkeypatch):
     """What is chosen and fitted stays when the test rows are others; each measure is its own."""
-    from dataclasses import replace
-
     from grople.study import nested as room
 
     grid = {"grid": "small"}
@@ -173,9 +173,34 @@ def test_the_nested_protocol_never_sees_the_test_rows(name, tiny, monkeypatch):
         assert result[metric] == pytest.approx(expected)
 
 
-def test_the_budget_decides_what_bsvm_and_mlsf_are_run_with(tiny):
-    from dataclasses import replace
+def test_what_was_chosen_before_is_taken_over(tiny, monkeypatch):
+    from grople.study import nested as room
 
+    grid = {"grid": "full"}
+    batch = Batch("nested", tiny, "PLST", 1, "", (grid,))
+    ((_, result),) = compute(batch, [grid])
+    monkeypatch.setattr(room, "_chosen", None)  # nothing is searched
+    again = replace(batch, choices={canonical(grid): result["chosen"]})
+    ((_, same),) = compute(again, [grid])
+    assert same | {"fit_seconds": 0} == result | {"fit_seconds": 0}
+    assert again.unit_keys() == batch.unit_keys()
+    assert again.name == batch.name
+
+    smaller = {key: {"rows": "unit", "n_components": 0.4} for key in result["chosen"]}
+    ((_, other),) = compute(replace(batch, choices={canonical(grid): smaller}), [grid])
+    fold = split(tiny, 1)
+    X, X_test = room._in_form("unit", fold)
+    model = METHODS["PLST"].make(n_components=0.4, decision="accuracy").fit(X, fold.B)
+    expected = accuracy(fold.B_test, model.predict(X_test), zero_division=0)
+    assert other["accuracy"] == pytest.approx(expected)
+    assert other["chosen"] == smaller
+
+    never = {key: {"rows": "raw", "n_components": 0.7} for key in result["chosen"]}
+    with pytest.raises(ValueError, match="not among what is searched"):
+        list(compute(replace(batch, choices={canonical(grid): never}), [grid]))
+
+
+def test_the_budget_decides_what_bsvm_and_mlsf_are_run_with(tiny):
     small = data(tiny)
     assert METHODS["BSVM"].settings(small, budget=600.0) == [{"C": 1.0, "solver": "libsvm"}]
     # As if every row were two hundred: LIBSVM would take a day, LIBLINEAR minutes.

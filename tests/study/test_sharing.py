@@ -93,6 +93,11 @@ UNIT = {
             [HEAD, UNIT | {"result": {"accuracy": 0.5}}],
             "line 2: the result lacks example_f1, macro",
         ),
+        ([HEAD, UNIT | {"result": MEASURES | {"chosen": 1}}], "line 2: what was chosen must name"),
+        (
+            [HEAD, UNIT | {"result": MEASURES | {"chosen": {key: {"C": 1} for key in MEASURES}}}],
+            "line 2: what was chosen must name",
+        ),
         ([HEAD, UNIT | {"fold": 10**23}], "line 2: fold is too large"),
         ([HEAD, UNIT, UNIT | {"setting": {"a": float("nan")}}], "line 3: not a unit"),
         ([HEAD, UNIT | {"method": "\ud800"}], "line 2: not a unit"),

@@ -9,8 +9,9 @@ table.
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,11 @@ class Choice:
         """Return both as one setting."""
         return {"rows": self.rows, **self.setting}
 
+    @classmethod
+    def from_json(cls, both: Setting) -> Choice:
+        """Return the choice that became such a setting."""
+        return cls(both["rows"], {name: v for name, v in both.items() if name != "rows"})
+
 
 def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, dict[str, Any]]]:
     """Choose everything inside the training rows, decide for each measure, predict the test rows.
@@ -67,21 +73,30 @@ def nested(batch: Batch, wanted: Sequence[Setting]) -> Iterator[tuple[Setting, d
     The result holds each measure under the decision for it and what was chosen for it; under
     ``single`` all measures under the decision for example-F1, under ``fit_seconds`` the processor
     time of a fit, and under ``rows`` the counts of each test row that the measures over rows
-    follow from, for comparisons with other methods row by row.
+    follow from, for comparisons with other methods row by row. Where the batch brings choices,
+    those of a unit that was computed before, nothing is searched again.
     """
     fold = split(batch.dataset, batch.fold)
     method = find_method(batch.method)
-    forms = {name: _in_form(name, fold) for name in _forms(fold.X, method)}
+    in_form = functools.cache(lambda name: _in_form(name, fold))
     for setting in wanted:
-        grid = [Choice(rows, s) for rows in forms for s in method.searched(setting["grid"])]
-        chosen = _chosen(method, forms, fold.B, grid, batch.seed)
+        grid = [
+            Choice(rows, each)
+            for rows in _forms(fold.X, method)
+            for each in method.searched(setting["grid"])
+        ]
+        known = batch.choices.get(canonical(setting))
+        if known is None:
+            chosen = _chosen(method, in_form, fold.B, grid, batch.seed)
+        else:
+            chosen = {metric: _known(known[metric], grid, batch) for metric in METRICS}
         result: dict[str, Any] = {}
         rows: dict[str, Any] = {}
         fitted: dict[str, Any] = {}
         seconds = 0.0
         for metric in METRICS:
             choice = chosen[metric]
-            X, X_test = forms[choice.rows]
+            X, X_test = in_form(choice.rows)
             name = canonical(choice.to_json())
             if name not in fitted:
                 started = time.process_time()
@@ -132,13 +147,21 @@ def _make(method: Method, setting: Setting, decision: Any, seed: int) -> Any:
     return model
 
 
+def _known(both: Setting, grid: Sequence[Choice], batch: Batch) -> Choice:
+    """Return a choice that was made before, if it is one that a search could make now."""
+    choice = Choice.from_json(both)
+    if choice not in grid:
+        raise ValueError(f"{batch}: {canonical(both)} is not among what is searched now")
+    return choice
+
+
 def _counts(model: Any, X: Any, B: Any) -> Counts:
     every = slice(0, B.shape[0])
     return counted(B, [(every, sp.csr_array(model.predict(X)))])
 
 
 def _chosen(
-    method: Method, forms: dict[str, Any], B: Any, grid: Sequence[Choice], seed: int
+    method: Method, in_form: Callable[[str], Any], B: Any, grid: Sequence[Choice], seed: int
 ) -> dict[str, Choice]:
     """Return for each measure the choice with the best mean over folds of the training rows."""
     if len(grid) == 1:
@@ -147,7 +170,7 @@ def _chosen(
     splitter = MultilabelStratifiedKFold(INNER_FOLDS, random_state=seed)
     for rest, held in splitter.split(B, B):
         for number, choice in enumerate(grid):
-            X, _ = forms[choice.rows]
+            X, _ = in_form(choice.rows)
             model = _make(method, choice.setting, "sign", seed).fit(X[rest], B[rest])
             scores = model.decision_function(X[held])
             halves = fold_of(row_fingerprints(X[held]), 2)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from grople.datasets import find, locate
 from grople.errors import DataError
 from grople.study.experiments import Experiment, Options
 from grople.study.splits import FOLDS
-from grople.study.units import Batch, batches
+from grople.study.units import Batch, batches, canonical
 
-__all__ = ["QUICK_DATASETS", "STUDY_DATASETS", "make_plan", "present"]
+__all__ = ["QUICK_DATASETS", "STUDY_DATASETS", "make_plan", "present", "with_choices"]
 
 #: The paper's data sets that can be had.
 STUDY_DATASETS = (
@@ -99,6 +101,36 @@ def make_plan(
         grid,
     )
     return batches([experiment.plan(options) for experiment in experiments])
+
+
+def with_choices(plan: Sequence[Batch], units: Mapping[str, Mapping[str, Any]]) -> list[Batch]:
+    """Return a plan that takes over what units chose before, where they are among its own.
+
+    Parameters
+    ----------
+    plan : sequence of Batch
+        What to compute.
+    units : dict
+        Units by their names, as :func:`grople.study.sharing.read_units` returns them.
+
+    Examples
+    --------
+    >>> batch = Batch("nested", "tiny", "PLST", 0, "abc", ({"grid": "full"},))
+    >>> chosen = {"accuracy": {"rows": "unit"}}
+    >>> (again,) = with_choices([batch], {batch.unit_keys()[0]: {"result": {"chosen": chosen}}})
+    >>> again == batch, dict(again.choices)
+    (True, {'{"grid":"full"}': {'accuracy': {'rows': 'unit'}}})
+    """
+    found = []
+    for batch in plan:
+        results = {canonical(s): units.get(batch.key(s), {}).get("result") for s in batch.settings}
+        choices = {
+            setting: result["chosen"]
+            for setting, result in results.items()
+            if result is not None and "chosen" in result
+        }
+        found.append(replace(batch, choices=choices) if choices else batch)
+    return found
 
 
 def _quick_folds(datasets: Sequence[str]) -> int:

@@ -161,6 +161,12 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
         raise StoreError(f"{path}: cannot be read ({reason})") from error
 
 
+def _is_choice(chosen: Any) -> bool:
+    """Tell whether something says for each measure what a unit of the nested protocol chose."""
+    each = [chosen.get(name) for name in METRICS] if isinstance(chosen, dict) else [None]
+    return all(isinstance(choice, dict) and "rows" in choice for choice in each)
+
+
 def _complaint(unit: Any) -> str | None:
     """Return what is wrong with a unit, None where it is fine."""
     if not isinstance(unit, dict):
@@ -175,6 +181,8 @@ def _complaint(unit: Any) -> str | None:
         lacking = [name for name in METRICS if not isinstance(unit["result"].get(name), float)]
         if lacking:
             return f"the result lacks {', '.join(lacking)}"
+    if "chosen" in unit["result"] and not _is_choice(unit["result"]["chosen"]):
+        return "what was chosen must name the form of the rows for each measure"
     try:
         _batch(unit).key(unit["setting"])
         json.dumps(unit, ensure_ascii=False).encode()

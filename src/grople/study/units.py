@@ -43,6 +43,9 @@ class Batch:
         One unit each.
     seed : int
         Seed of whatever is random.
+    choices : dict
+        What the nested protocol is to take instead of a search, by settings as text: a choice a
+        measure. How a unit comes about, not which one it is.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Batch:
     fingerprint: str
     settings: Sequence[Setting] = field(default_factory=tuple)
     seed: int = 0
+    choices: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict, compare=False)
 
     def key(self, setting: Setting) -> str:
         """Return the name of a unit in a store."""
