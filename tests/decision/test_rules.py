@@ -48,13 +48,8 @@ def exact(rule, p, chosen):
     return weight @ value
 
 
-@pytest.mark.parametrize(
-    ("rule", "regret"),
-    # Hamming and subset accuracy are maximised exactly. The other two maximise a ratio of
-    # expectations, not the expected ratio; the largest regret on these 300 rows is .064 and .039.
-    [("hamming", 1e-12), ("subset", 1e-12), ("accuracy", 0.07), ("example_f1", 0.045)],
-)
-def test_sets_against_all_sets(rule, regret):
+@pytest.mark.parametrize("rule", ["hamming", "subset", "accuracy", "example_f1"])
+def test_sets_against_all_sets(rule):
     rng = np.random.default_rng(1)
     P = rng.beta(0.7, 1.5, (300, 6))
     thresholds = 0.5 if rule in ("hamming", "subset") else 0.0
@@ -63,8 +58,7 @@ def test_sets_against_all_sets(rule, regret):
         max(exact(rule, p, other) for other in SIX) - exact(rule, p, chosen)
         for p, chosen in zip(P, found, strict=True)
     ]
-    assert max(lost) <= regret
-    assert np.mean(lost) <= regret / 10
+    assert max(lost) <= 1e-9  # values closer than that are equal
 
 
 def test_likely_labels_are_those_above_one_half():

@@ -20,6 +20,7 @@ from grople.decision.rules import (
     Rule,
     best_prefix,
     check_rule,
+    expected_measures,
     needs_counts,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "ScoredBlock",
     "best_prefix",
     "check_rule",
+    "expected_measures",
     "fit_decision",
     "needs_counts",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.arrays import beside, cumulated, namespace
+from grople.arrays import beside, cumulated, namespace, whole
 
 __all__ = [
     "FITTED_RULES",
@@ -18,6 +20,7 @@ __all__ = [
     "as_rule",
     "best_prefix",
     "check_rule",
+    "expected_measures",
     "marks_of",
     "needs_counts",
 ]
@@ -144,16 +147,80 @@ def best_prefix(chances: Any, expected: Any, rule: str) -> Any:
     expected : array of shape (n_rows,)
         Expected number of labels of each row, Σp over all labels.
     rule : {"accuracy", "example_f1"}
-        ``Σ_top p / (k + Σp − Σ_top p)`` or ``2Σ_top p / (k + Σp)``, ratios of expectations.
+        The measure whose expectation is largest, see :func:`expected_measures`.
     """
-    gained = cumulated(chances)
+    value = expected_measures(chances, expected, rule)
+    xp = namespace(value)
+    # The first of values that are equal but for rounding: no label is added that gains nothing.
+    enough = xp.max(value, axis=1) * (1.0 - float(xp.finfo(value.dtype).eps) ** 0.6)
+    return xp.argmax(whole(value >= enough[:, None]), axis=1) + 1
+
+
+def expected_measures(chances: Any, expected: Any, rule: str) -> Any:
+    """Return the expected measure of the first 1, 2, … labels of each row.
+
+    Labels are independent given the row. Of k labels given, A are right, and C of the others are
+    true. Then 1/(k + C) = ∫ t^(k+C−1) dt from 0 to 1 turns a mean of ratios into an integral over
+    means of powers, which are products g(t) = Π (1 − p + p t) over labels:
+
+        E[A / (k + C)]        =  Σ_given p · ∫ t^(k−1) g_others(t) dt
+        E[2A / (k + A + C)]   =  2 ∫ t^k g_all(t) · Σ_given p / (1 − p + p t) dt
+
+    Gauss's rule takes the integral of the polynomial. Both grow with the probability of a given
+    label, so that no other k labels are better.
+
+    Parameters
+    ----------
+    chances : array of shape (n_rows, T)
+        Probabilities in descending order, in any namespace.
+    expected : array of shape (n_rows,)
+        Σp over all labels; those beyond the T are too improbable to be two at a time.
+    rule : {"accuracy", "example_f1"}
+        Jaccard's measure or F1; a row without labels counts 0.
+
+    Examples
+    --------
+    >>> p = np.array([[0.6, 0.5]])
+    >>> expected_measures(p, p.sum(axis=1), "accuracy").round(3)  # .6(1 − .5/2) and .3 + .5/2
+    array([[0.45, 0.55]])
+    """
+    xp = namespace(chances)
     sizes = beside(chances, np.arange(1.0, chances.shape[1] + 1.0))
-    if rule == "accuracy":
-        value = gained / (sizes + expected[:, None] - gained)
-    else:
-        value = 2 * gained / (sizes + expected[:, None])
-    # The first of equal values: no label is added that gains nothing.
-    return namespace(value).argmax(value, axis=1) + 1
+    most = float(xp.max(expected)) if expected.shape[0] else 0.0
+    rest = expected - xp.sum(chances, axis=1)
+    rest = xp.maximum(rest, xp.zeros_like(rest))[:, None]
+    value = xp.zeros_like(chances)
+    for t, weight in zip(*_nodes(most), strict=True):
+        factors = 1.0 - (1.0 - t) * chances
+        beyond = xp.exp(-(1.0 - t) * rest)
+        if rule == "accuracy":
+            others = _products_after(factors)
+            value += (weight * t ** (sizes - 1.0)) * (beyond * others)
+        else:
+            every = beyond * xp.prod(factors, axis=1, keepdims=True)
+            value += (weight * t**sizes) * (every * cumulated(chances / factors))
+    return value * cumulated(chances) if rule == "accuracy" else 2.0 * value
+
+
+def _products_after(factors: Any) -> Any:
+    """Return the product of all later factors of a row, 1 behind the last."""
+    logs = cumulated(namespace(factors).log(factors))
+    return namespace(factors).exp(logs[:, -1:] - logs)
+
+
+def _nodes(expected: float) -> tuple[list[float], list[float]]:
+    """Return nodes and weights from 0 to 1 for rows with up to so many labels.
+
+    With n labels the integrand is about 1/n wide, at t = 1, where n nodes lie 1/n² apart: their
+    number grows with √n.
+    """
+    return _gauss(8 * math.ceil(1.0 + 3.0 / 8.0 * math.sqrt(expected)))
+
+
+@functools.cache
+def _gauss(n_nodes: int) -> tuple[list[float], list[float]]:
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    return ((nodes + 1.0) / 2.0).tolist(), (weights / 2.0).tolist()
 
 
 def marks_of(order: Array, sizes: Array, n_labels: int) -> Any:
