@@ -51,6 +51,12 @@ class MeanScores(ClassifierMixin, BaseEstimator):
         """Return the mean of their scores."""
         return np.mean([model.decision_function(X) for model in self.models_], axis=0)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True  # or each label would be learnt by itself
+        return tags
+
 
 def measured(X: Any, B: Any, settings: Any) -> Any:
     """Return the F1 of every row that was held out."""

@@ -158,6 +158,19 @@ def test_a_nested_comparison_has_every_table(nested):
     for metric in METRICS:
         assert len(tables[f"nested_{metric}"].rows) == 11  # the data sets and the average rank
         assert len(tables[f"nested_pairs_{metric}"].columns) == len(EVERY)
+        # Macro-F1 is no mean over rows.
+        assert (f"nested_pairs_by_rows_{metric}" in tables) == (metric != "macro_f1")
+    by_rows = tables["nested_pairs_by_rows_micro_f1"]
+    assert len(by_rows.rows) == 10
+    for row in by_rows.rows:
+        for column, cell in zip(by_rows.columns[1:], row[1:], strict=True):
+            text = cell.text.replace("−", "-").split("[")[1]
+            low, high = map(float, text.rstrip("]").split(", "))
+            # Of 300 rows with three labels each: a difference is known to a few hundredths.
+            assert 0.02 < high - low < 0.2
+            gap = GAPS[column.removeprefix("− ")]
+            assert low - 0.06 < gap < high + 0.06
+            assert (cell.emphasis == "bold") == (low > 0 or high < 0)
     order = [row[0] for row in tables["nested_ranks"].rows]
     assert [GAPS[name] for name in order] == sorted(GAPS.values())
     seconds = {row[0]: row[-1].value for row in tables["nested_ranks"].rows}

@@ -137,14 +137,17 @@ def _row_counts(average: Average, metric: str) -> RowCounts | None:
 
 
 def pair_tables(found: Sequence[Pair], title: str) -> list[tuple[str, Table]]:
-    """Return the tests over data sets, and for each measure the differences on every data set."""
+    """Return the tests over data sets, and by measure the differences on every data set."""
     if not found:
         return []
     tables = [("pairs", _summary_table(found, title))]
     for metric in METRICS:
         part = [pair for pair in found if pair.metric == metric]
         if part:
-            tables.append((f"pairs_{metric}", _difference_table(part, metric, title)))
+            tables.append((f"pairs_{metric}", _difference_table(part, metric, title, "folds")))
+        if any(pair.rows for pair in part):
+            by_rows = _difference_table(part, metric, title, "rows")
+            tables.append((f"pairs_by_rows_{metric}", by_rows))
     return tables
 
 
@@ -176,23 +179,28 @@ def _summary_table(found: Sequence[Pair], title: str) -> Table:
     )
 
 
-def _difference_table(found: Sequence[Pair], metric: str, title: str) -> Table:
-    datasets = data_order(dataset for pair in found for dataset in pair.folds)
+#: How the intervals of a table of differences come about, by the name of a pair's intervals.
+INTERVALS = {
+    "folds": "Mean difference over the folds that both ran ± half of its 95 % interval (corrected "
+    "resampled t-test; none of one fold). Bold: the interval does not hold zero. Pointing at a "
+    "cell shows p.",
+    "rows": "Mean difference over the same folds and the 95 % interval of that of all their test "
+    "rows, by the bootstrap: how far it hangs on these rows, not on what was learnt from. Bold: "
+    "the interval does not hold zero.",
+}
+
+
+def _difference_table(found: Sequence[Pair], metric: str, title: str, kind: str) -> Table:
+    datasets = data_order(dataset for pair in found for dataset in getattr(pair, kind))
     rows = []
     for dataset in datasets:
-        row: list[Any] = [dataset]
-        for pair in found:
-            interval, by_rows = pair.folds.get(dataset), pair.rows.get(dataset)
-            told = f"; by rows from {by_rows.low:+.3f} to {by_rows.high:+.3f}" if by_rows else ""
-            row.append(None if interval is None else interval_cell(interval, told))
-        rows.append(row)
+        intervals = [getattr(pair, kind).get(dataset) for pair in found]
+        rows.append([dataset, *(each and interval_cell(each, kind) for each in intervals)])
     return Table(
         ["data", *(f"− {pair.rival}" for pair in found)],
         rows,
-        caption=f"GroPLE less the others by {measure_name(metric)}, {title}",
-        note="Mean difference over the folds that both ran ± half of its 95 % interval (corrected "
-        "resampled t-test; none of one fold). Bold: the interval does not hold zero. Pointing at a "
-        "cell shows p, and the interval by rows where rows are stored.",
+        caption=f"GroPLE less the others by {measure_name(metric)}, {title}, over {kind}",
+        note=INTERVALS[kind],
     )
 
 

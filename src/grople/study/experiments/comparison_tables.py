@@ -207,11 +207,13 @@ def gap_cell(gap: float, text: str = "", *, bold: bool = False, title: str = "")
     return Cell(gap, shown, "bold" if bold else "", shade=shade, title=title)
 
 
-def interval_cell(interval: Interval, told: str = "") -> Cell:
-    """Return a difference with half of its interval, bold where that does not hold zero."""
+def interval_cell(interval: Interval, over: str = "folds") -> Cell:
+    """Return a difference with its interval, bold where that does not hold zero."""
     half = (interval.high - interval.low) / 2.0
     text = f"{interval.difference:+.3f}" + (f" ± {half:.3f}" if math.isfinite(half) else "")
-    title = f"p = {interval.p_value:.3f} over folds{told}"
+    if over == "rows":  # all rows together, not the mean of the folds: another centre
+        text = str(interval)
+    title = f"p = {interval.p_value:.3f} over {over}"
     return gap_cell(interval.difference, text, bold=bool(interval.side), title=title)
 
 
