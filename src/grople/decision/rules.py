@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.arrays import beside, cumulated, namespace, whole
+from grople.arrays import beside, cumulated, is_foreign, namespace, whole
 
 __all__ = [
     "FITTED_RULES",
@@ -41,6 +41,9 @@ FITTED_RULES = (
 )
 CALIBRATIONS = ("isotonic", "sigmoid")
 SHARES = ("all", "group", "label")
+#: Nodes × rows × labels that integrals are taken of at a time: here, where a cache holds them, and
+#: on a device, which wants much work at once.
+CELLS, FOREIGN_CELLS = 1 << 15, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -190,26 +193,31 @@ def expected_measures(chances: Any, expected: Any, rule: str) -> Any:
     rest = expected - xp.sum(chances, axis=1)
     rest = xp.maximum(rest, xp.zeros_like(rest))[:, None]
     value = xp.zeros_like(chances)
-    for t, weight in zip(*_nodes(most), strict=True):
+    nodes = _nodes(most)
+    step = max(
+        1, (FOREIGN_CELLS if is_foreign(chances) else CELLS) // max(1, math.prod(chances.shape))
+    )
+    for start in range(0, nodes.shape[1], step):
+        t, weight = (beside(chances, each) for each in nodes[:, start : start + step, None, None])
         factors = 1.0 - (1.0 - t) * chances
-        beyond = xp.exp(-(1.0 - t) * rest)
+        beyond = xp.exp((t - 1.0) * rest)
         if rule == "accuracy":
-            others = _products_after(factors)
-            value += (weight * t ** (sizes - 1.0)) * (beyond * others)
+            parts = (weight * t ** (sizes - 1.0)) * (beyond * _products_after(factors))
         else:
-            every = beyond * xp.prod(factors, axis=1, keepdims=True)
-            value += (weight * t**sizes) * (every * cumulated(chances / factors))
+            every = beyond * xp.prod(factors, axis=-1, keepdims=True)
+            parts = (weight * t**sizes) * (every * cumulated(chances / factors))
+        value += xp.sum(parts, axis=0)
     return value * cumulated(chances) if rule == "accuracy" else 2.0 * value
 
 
 def _products_after(factors: Any) -> Any:
     """Return the product of all later factors of a row, 1 behind the last."""
     logs = cumulated(namespace(factors).log(factors))
-    return namespace(factors).exp(logs[:, -1:] - logs)
+    return namespace(factors).exp(logs[..., -1:] - logs)
 
 
-def _nodes(expected: float) -> tuple[list[float], list[float]]:
-    """Return nodes and weights from 0 to 1 for rows with up to so many labels.
+def _nodes(expected: float) -> Array:
+    """Return nodes (and below them weights) from 0 to 1 for rows with up to so many labels.
 
     With n labels the integrand is about 1/n wide, at t = 1, where n nodes lie 1/n² apart: their
     number grows with √n.
@@ -218,9 +226,9 @@ def _nodes(expected: float) -> tuple[list[float], list[float]]:
 
 
 @functools.cache
-def _gauss(n_nodes: int) -> tuple[list[float], list[float]]:
+def _gauss(n_nodes: int) -> Array:
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
-    return ((nodes + 1.0) / 2.0).tolist(), (weights / 2.0).tolist()
+    return np.stack([(nodes + 1.0) / 2.0, weights / 2.0])
 
 
 def marks_of(order: Array, sizes: Array, n_labels: int) -> Any:
