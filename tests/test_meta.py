@@ -382,3 +382,51 @@ def test_scikit_learn_checks(estimator):
         },
         on_skip=None,
     )
+
+
+# -- what cannot be decided well is said ----------------------------------------------------
+
+
+def test_folds_that_were_not_made_are_missed_later(X, Y):
+    model = MultilabelDecisionClassifier(LOGISTIC, "sign", cv=None).fit(X, Y)
+    model.set_params(cv=5, decision="macro_f1")
+    with pytest.raises(ValueError, match="needs out-of-fold scores"):
+        model.predict(X)
+
+
+def test_groups_that_no_splitter_looks_at(X, Y):
+    groups = np.arange(len(X)) // 10
+    with pytest.warns(UserWarning, match="GroupKFold"):
+        MultilabelDecisionClassifier(LOGISTIC, cv=3).fit(X, Y, groups=groups)
+
+
+def test_a_classifier_without_scores_is_named(X, Y):
+    model = MultilabelDecisionClassifier(MultiOutputClassifier(LinearSVC()))
+    with pytest.raises(ValueError, match="MultiOutputClassifier has no predict_proba"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_no_numbers(X, Y, value):
+    class Odd(LogisticRegression):
+        def decision_function(self, X):
+            return np.where(np.arange(len(X)) == 1, value, super().decision_function(X))
+
+    model = MultilabelDecisionClassifier(Odd(C=0.1), cv=3)
+    if np.isnan(value):
+        with pytest.raises(ValueError, match=r"Odd\.decision_function gives NaN"):
+            model.fit(X, Y)
+        return
+    found = model.fit(X, Y).predict(X)
+    assert found[1].all()  # without end above every threshold
+    assert not found[[0, 2, 3]].all()
+
+
+@pytest.mark.parametrize("times", [1e-6, 1e6])
+def test_scores_too_large_or_small_to_be_told_apart(X, Y, times):
+    class Scaled(LogisticRegression):
+        def decision_function(self, X):
+            return times * super().decision_function(X)
+
+    with pytest.warns(UserWarning, match="scale the features"):
+        MultilabelDecisionClassifier(Scaled(C=0.1), cv=3).fit(X, Y)

@@ -9,9 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from grople import GroPLE
+from grople.decision import Rule
 from grople.embedding import fit_embedding
 from grople.groups import Groups
 from grople.mapping import MappingProblem
+from grople.metrics import top_label_calibration_error
 from grople.moments import Moments
 from grople.optim import inverse_diagonal, leading_part
 from grople.ridge import choose_ridge
@@ -235,3 +237,20 @@ def test_decisions_on_rows_left_out_are_those_of_folds(monkeypatch: pytest.Monke
     )
     assert loss < 1.05 * other_loss
     assert 0.8 < chances.sum() / truth.sum() < 1.25  # as many labels as there are
+
+
+def test_copies_of_rows_do_not_vouch_for_each_other() -> None:
+    # Labels are noise, so that no probability should lie far from their share of .1.
+    rng = np.random.default_rng(0)
+    X = sp.random_array((1500, 2500), density=0.02, format="csr", rng=np.random.default_rng(0))
+    Y = sp.csr_array((rng.random((1500, 30)) < 0.1).astype(int))
+    errors, most = [], []
+    for rows in (np.arange(800), np.repeat(np.arange(800), 2), np.r_[np.arange(800), :30]):
+        model = GroPLE(decision=Rule("example_f1", context=False), random_state=0)
+        P = model.fit(X[rows], Y[rows]).predict_proba(X[800:])
+        problem = model._problem(model.moments_, model._model().embedding)
+        assert not problem.in_full  # the space of rows
+        errors.append(top_label_calibration_error(Y[800:], P))
+        most.append(P.mean())
+    assert max(errors) < 0.05
+    np.testing.assert_allclose(most, 0.1, atol=0.01)

@@ -8,6 +8,7 @@ of the training rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -46,6 +47,8 @@ Array = NDArray[Any]
 #: How a label matrix may reach the estimator.
 LABEL_FORMS = ("auto", "one_by_one", "dense", "sparse")
 RESPONSES = ("auto", "decision_function", "predict_proba")
+#: Rows whose scores are looked at for their size, and the size below which they are too small.
+CHECKED, SMALLEST = 100, 1e-3
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,8 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
             X, y = take_rows(X, rows), take_rows(y, rows)
         self._solution = Lazy()
         self._solution.model = self._learn_rows(X, y, B, fit_params, context)
-        if self._targets.kind == "multilabel" and self.cv is not None:
+        self._has_folds = self.cv is not None
+        if self._targets.kind == "multilabel" and self._has_folds:
             blocks = self._out_of_fold(X, y, B, weights, cv, fit_params, split_params, context)
             cardinality = B.sum() / B.shape[0]
             self._solution.evidence = Evidence.from_blocks(blocks, B.shape[1], cardinality)
@@ -188,6 +192,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label, calibrated on out-of-fold scores.
 
+        Without these (``cv=None``) they are read off the scores, and are no more than an order.
         For a 1-d target they are the estimator's own class probabilities, where it has any.
 
         Parameters
@@ -256,7 +261,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         return self._solution.model
 
     def _evidence(self, context: CallbackContext | None) -> Evidence | None:
-        if self.cv is None and needs_counts(self.decision):
+        if not self._has_folds and needs_counts(self.decision):
             raise ValueError(
                 f"decision={self.decision!r} needs out-of-fold scores: fit with a number as cv"
             )
@@ -344,22 +349,44 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         """Score rows with estimators that have not seen them."""
         n = B.shape[0]
         if isinstance(cv, Integral) and not isinstance(cv, bool):
+            if "groups" in split_params:
+                warnings.warn(
+                    f"cv={cv} makes folds by labels and does not look at groups: give a splitter "
+                    "that does, such as GroupKFold",
+                    UserWarning,
+                    stacklevel=2,
+                )
             if n < 2:
                 return
             splitter: Any = MultilabelStratifiedKFold(min(int(cv), n), shuffle=False)
             folds = splitter.split(B, B)
         else:
             folds = check_cv(cv, y, classifier=True).split(X, y, **split_params)
-        for rest, held in folds:
+        for number, (rest, held) in enumerate(folds):
             step = context.subcontext("fold", max_subtasks=None)
             step.call_on_fit_task_begin(estimator=self)
             part = take_params(fit_params, rest, n)
             rows, labels = take_rows(X, rest), take_rows(y, rest)
             scores = self._learn_rows(rows, labels, B[rest], part, step).scores
+            if number == 0:
+                self._check_size(scores, take_rows(X, held[:CHECKED]))
             for block, values in scores.in_blocks(take_rows(X, held)):
                 chosen = held[block]
                 yield values, B[chosen], None if weights is None else weights[chosen]
             step.call_on_fit_task_end(estimator=self)
+
+    def _check_size(self, scores: EstimatorScores, X: Any) -> None:
+        """Warn where scores are so large or small that a decision cannot tell them apart."""
+        found = np.abs(scores(X)[:, scores.active])
+        found = found[found > 0]
+        if found.size and not SMALLEST < np.median(found) < 1.0 / SMALLEST:
+            warnings.warn(
+                f"the scores of {type(self.estimator).__name__} are of the size "
+                f"{np.median(found):.0e}, and decisions tell scores apart between about "
+                f"{SMALLEST:g} and {1 / SMALLEST:g}: scale the features, in a pipeline for example",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _rows(X: Any) -> Any:

@@ -33,6 +33,8 @@ Array = NDArray[Any]
 #: A score that no decision function comes near: log-odds, margins and distances all differ in
 #: scale, so that −1 may be far below the negatives of one and far above those of another.
 FAR = 1e6
+#: What stands for an infinite score.
+LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,13 @@ class EstimatorScores:
         if method == "auto":
             found = models and hasattr(models[0], "decision_function")
             method = "decision_function" if found else "predict_proba"
+        if models and not hasattr(models[0], method):
+            name = type(models[0]).__name__
+            raise ValueError(
+                f"{name} has no {method}: a decision needs scores, from a decision_function or "
+                "from predict_proba. Wrap it in CalibratedClassifierCV, or fit one label at a time "
+                "(labels='one_by_one')"
+            )
         return cls(models, active, signs if method == "predict_proba" else FAR * signs, method)
 
     @property
@@ -126,7 +135,12 @@ def response(model: Any, X: Any, method: str, n_columns: int) -> Array:
             f"{type(model).__name__}.{method} gives {scores.shape[1]} columns for {n_columns} "
             "labels: one score a label is needed (labels='one_by_one' fits a clone to each)"
         )
-    return scores
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"{type(model).__name__}.{method} gives NaN for some rows: its fit diverged, or rows "
+            "lie far from all others"
+        )
+    return np.nan_to_num(scores, posinf=LARGEST, neginf=-LARGEST)
 
 
 def label_form(estimator: Any) -> str:

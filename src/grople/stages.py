@@ -35,6 +35,9 @@ __all__ = ["GroPLEModel", "ThreeStages"]
 
 Array = NDArray[Any]
 
+#: Share of rows that have copies up to which the others are enough to fit a decision on.
+MOST_COPIES = 0.05
+
 
 @dataclass(frozen=True)
 class GroPLEModel:
@@ -193,20 +196,35 @@ class ThreeStages(MomentClassifier):
     def _out_of_fold(
         self, rows: Reservoir, context: CallbackContext | None
     ) -> Iterator[ScoredBlock]:
-        if self._learns_from_rows:  # no arithmetic tells where margins would be without a fold
-            yield from super()._out_of_fold(rows, context)
-            return
+        blocks = self._left_out(rows)
+        yield from super()._out_of_fold(rows, context) if blocks is None else blocks
+
+    def _left_out(self, rows: Reservoir) -> Iterator[ScoredBlock] | None:
+        """Return scores of rows by a map without them, by arithmetic; None where there is none."""
+        if self._learns_from_rows:  # no arithmetic tells where margins would be without a row
+            return None
         model = self._model()
         problem = self._problem(self.moments_.select_labels(model.active), model.embedding)
+        if problem.in_full:
+            return None
+        X = self.moments_.rows  # type: ignore[attr-defined]
+        keys = row_fingerprints(X)
+        # One copy of a row tells what another one has: left out are single rows, not all copies.
+        _, which, copies = np.unique(keys, return_inverse=True, return_counts=True)
+        copied = copies[which] > 1
+        if np.mean(copied) > MOST_COPIES:
+            return None
         setting = self._chosen("alpha"), self._chosen("beta"), model.gamma
         points = problem.left_out(model.mapping, *setting)
         if points is None:
-            yield from super()._out_of_fold(rows, context)
-            return
-        del problem  # and with it the rows and eigenvectors that it works on
+            return None
+        used = (keys <= rows.keys.max()) & ~copied
+        folds = np.where(used, fold_of(keys, DECISION_FOLDS), DECISION_FOLDS)
+        return self._scored_points(points, folds)
+
+    def _scored_points(self, points: Array, folds: Array) -> Iterator[ScoredBlock]:
+        model = self._model()
         X, B = self.moments_.rows, self.moments_.marks  # type: ignore[attr-defined]
-        keys = row_fingerprints(X)
-        folds = np.where(keys <= rows.keys.max(), fold_of(keys, DECISION_FOLDS), DECISION_FOLDS)
         for fold in range(DECISION_FOLDS):
             held, rest = np.flatnonzero(folds == fold), folds != fold
             affinity = self._affinity(Moments.from_data(X[rest], B[rest], form="implicit"))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from grople.decision import Evidence, Rule, fit_decision
-from grople.decision.context import ContextDecoder, _learn, fit_context
+from grople.decision.context import ContextDecoder, _described, _learn, fit_context
 from grople.decision.evidence import n_candidates, top_labels
 from grople.metrics import example_f1
 
@@ -84,6 +84,54 @@ def test_its_own_rows_are_judged_by_networks_that_have_not_seen_them():
     assert abs(with_it - without) < 0.01
 
 
+@pytest.mark.parametrize(("n", "n_labels"), [(1000, 100), (1000, 500)])
+def test_a_row_does_not_tell_which_labels_go_together_on_it(n, n_labels):
+    # Labels are independent and rare: most pairs that occur together do so on one row. To know of
+    # these there, and not on new rows, would look like an insight.
+    rng = np.random.default_rng(0)
+    odds = rng.normal(-6.0, 2.0, (2 * n, n_labels))
+    B = sp.csr_array((rng.random(odds.shape) < 1 / (1 + np.exp(-odds))).astype(int))
+    scores = odds / 4 + 0.1 * rng.standard_normal(odds.shape)
+    evidence = evidence_of(scores[:n], B[:n])
+    plain, chosen, forced = (
+        fit_decision(Rule("example_f1", context=context), evidence)
+        for context in (False, "auto", True)
+    )
+    reached = example_f1(B[n:], plain.labels(scores[n:]))
+    assert example_f1(B[n:], chosen.labels(scores[n:])) > reached - 0.01
+    assert example_f1(B[n:], forced.labels(scores[n:])) > reached - 0.03
+    # What is expected of rows it has not seen is what new rows show.
+    rows = evidence.candidates
+    for held in range(3):
+        some = np.flatnonzero(rows.folds(3) == held)
+        without = _described(evidence, some)
+        rest = np.setdiff1d(np.arange(n), some)
+        marks = rows.true_labels(rest, n_labels)
+        # Labels beyond the candidates count, too: there are more pairs than among these.
+        together = (
+            np.asarray(without.together)
+            * (1 + evidence.pairs.diagonal() - (rows.true_labels(some, n_labels).sum(axis=0)))[
+                :, None
+            ]
+        )
+        assert (together > (marks.T @ marks).toarray() - 1e-3).all()
+        assert together.sum() < evidence.pairs.sum()
+
+
+def test_copies_of_a_row_are_in_one_fold():
+    scores, B = sample(n=200)
+    copies = np.repeat(np.arange(200), 5)
+    rows = evidence_of(scores[copies], B[copies]).candidates
+    folds = rows.folds(3)
+    _, which = np.unique(rows.scores, axis=0, return_inverse=True)
+    for row in range(200):
+        assert len(set(folds[which.ravel() == row])) == 1
+    assert set(folds) == {0, 1, 2}
+    # And copies of two rows have no three folds to learn in.
+    few = np.arange(600) % 2
+    assert fit_context(evidence_of(scores[few], B[few]), np.full((600, 30), 0.5)) is None
+
+
 def test_probabilities_are_calibrated():
     scores, B = sample(6000)
     new, truth = sample(6000, seed=1)
@@ -145,6 +193,16 @@ def test_weights_stand_for_copies():
     np.testing.assert_allclose(weighted.counts.by_label, repeated.counts.by_label)
     np.testing.assert_allclose(weighted.pairs.toarray(), repeated.pairs.toarray())
     assert fit_decision(Rule(context=True), weighted).decoder is not None
+
+
+def test_weights_that_are_shares_stand_for_proportions():
+    scores, B = sample(500)
+    weights = np.random.default_rng(0).random(500) + 0.5
+    whole = evidence_of(scores, B, weights / weights.mean())
+    shares = evidence_of(scores, B, weights / weights.sum())
+    np.testing.assert_allclose(shares.counts.by_label, whole.counts.by_label)
+    np.testing.assert_allclose(shares.pairs.toarray(), whole.pairs.toarray())
+    np.testing.assert_allclose(shares.candidates.weights, whole.candidates.weights)
 
 
 def test_candidates():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from grople import decision
 from grople.decision import (
     METRIC_RULES,
     Decision,
+    Evidence,
+    Rule,
     ScoreCounts,
     best_prefix,
     check_rule,
@@ -24,8 +27,10 @@ from grople.decision import (
     fitting,
     model,
     needs_counts,
+    rules,
 )
 from grople.linear import ScoreMoments
+from grople.metrics import example_f1
 
 RULES_BY_ROW = ["accuracy", "example_f1"]
 
@@ -129,6 +134,49 @@ def test_expected_measures_are_means_over_draws(rule, n_labels):
     assert np.all(np.abs(found - drawn.mean(axis=0)) < error)
 
 
+@pytest.mark.parametrize("rule", RULES_BY_ROW)
+def test_flat_rows_alone_and_beside_others(rule):
+    # 400 labels that are all improbable: the best set has most of them, whoever stands beside.
+    flat, other = np.full((1, 400), 7 / 400), np.full((1, 400), 0.5)
+    both = np.concatenate([flat, other])
+    alone = best_prefix(flat, flat.sum(axis=1), rule)
+    assert best_prefix(both, both.sum(axis=1), rule)[0] == alone[0]
+    with patch.object(rules, "_nodes", lambda most: rules._gauss(600)):
+        exact = expected_measures(flat, flat.sum(axis=1), rule)[0]
+    assert exact[alone[0] - 1] == pytest.approx(exact.max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES_BY_ROW)
+def test_improbable_labels_are_known_by_their_sums(rule):
+    rng = np.random.default_rng(0)
+    p = -np.sort(-rng.beta(0.1, 4.0, (300, 400)), axis=1)
+    expected = p.sum(axis=1)
+    assert rules._considered(p, expected, rule) < 200
+    values = expected_measures(p, expected, rule)
+    sizes = best_prefix(p, expected, rule)
+    lost = values.max(axis=1) - values[np.arange(len(p)), sizes - 1]
+    assert lost.max() < 1e-6
+
+
+@pytest.mark.parametrize("context", [False, True])
+def test_rows_may_have_more_labels_than_candidates(context):
+    rng = np.random.default_rng(0)
+    logits = rng.standard_normal((1200, 30)) @ rng.standard_normal((30, 150)) * 0.5
+    B = sp.csr_array((rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int))
+    scores = np.tanh(logits / 4)
+    evidence = Evidence.from_blocks([(scores[:800], B[:800], None)], 150, B.sum() / 1200)
+    assert evidence.candidates.labels.shape[1] == 60
+    reached = {}
+    for rule in ("example_f1", "threshold", "micro_f1"):
+        found = fit_decision(Rule(rule, context=context), evidence)
+        assert (found.decoder is not None) == context
+        reached[rule] = example_f1(B[800:], found.labels(scores[800:]))
+    # Rows have 75 labels on average; one threshold is nearly as good as the best sets.
+    assert min(reached.values()) > max(reached.values()) - 0.02
+    top = fit_decision(Rule("top_k", k=100, context=context), evidence).labels(scores[800:])
+    assert set(np.diff(top.indptr)) == {100}
+
+
 def test_a_label_that_gains_nothing_is_not_given():
     # .75 with one label and with two: but for rounding, which must not decide.
     for p in ([[1.0, 0.5]], [[1.0, 0.5, 0.0]]):
@@ -170,8 +218,23 @@ def test_many_labels_are_cut_to_candidates(rule, monkeypatch):
         lost = values.max(axis=1) - values[np.arange(len(p)), sizes - 1]
         assert lost.max() < 1e-3
         assert np.mean(lost > 1e-9) < 0.01
+    # Rows that take all they may choose from choose again, from all labels.
     monkeypatch.setattr(model, "MOST_LABELS", 1)
-    assert np.all(np.diff(fitted.labels(scores).indptr) == 1)
+    found = fitted.labels(scores)
+    sizes = np.diff(found.indptr)
+    assert sizes.max() > 1
+    several = sizes > 1
+    best = values.argmax(axis=1) + 1
+    np.testing.assert_array_equal(sizes[several], best[several])
+    np.testing.assert_array_equal(
+        found.toarray()[several], fitted_as(fitted, scores[several], sizes[several])
+    )
+
+
+def fitted_as(decision, scores, sizes):
+    """The likeliest labels of each row, so many of them."""
+    ranks = np.argsort(np.argsort(-decision.probabilities(scores), axis=1, kind="stable"), axis=1)
+    return (ranks < sizes[:, None]).astype(int)
 
 
 def test_expected_sets_beat_the_sign():

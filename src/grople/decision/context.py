@@ -6,13 +6,14 @@ to have, what is known of the label's scores, how well the label goes with the o
 where there is one, a second opinion (:mod:`grople.affinity`).
 It is learnt from out-of-fold pairs only, three times on two thirds of the rows: each row gets a
 probability from the network that has not seen it, on which the decoder is judged and thresholds
-are set; new rows get the mean of the three.
+are set; new rows get the mean of the three. What is known of labels is counted without the third
+that a row is in: else two labels that occur together on one row only would be known to do so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -188,14 +189,14 @@ def fit_context(
     rows = evidence.candidates
     if rows is None or len(rows) < LEAST_ROWS or rows.truth.sum() < LEAST_POSITIVES:
         return None
-    decoder = _described(evidence)
-    parts = list(decoder._pairs(rows.labels, rows.scores, chances, rows.affinities))
-    looked_at = np.concatenate([pairs for _, pairs, _ in parts])
-    inputs = np.concatenate([values for *_, values in parts])
+    looked_at = chances > LEAST_CHANCE
     row = np.nonzero(looked_at)[0]
+    fold = rows.folds(FOLDS)
+    if len(np.unique(fold)) < FOLDS:  # copies of a row or two
+        return None
+    inputs = _inputs(evidence, chances, fold)
     targets = rows.truth[looked_at]
     weights = None if rows.weights is None else rows.weights[row]
-    fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
     unseen = chances.copy()
     nets = []
     for held in range(FOLDS):
@@ -213,7 +214,25 @@ def fit_context(
     plain, better = (entropy_loss(p[looked_at], truth, weights) for p in (chances, unseen))
     if not forced and better > (1.0 - GAIN) * plain:
         return None
-    return _with_nets(decoder, tuple(nets)), unseen
+    return replace(_described(evidence), nets=tuple(nets)), unseen
+
+
+def _inputs(evidence: Evidence, chances: Array, fold: Array) -> Array:
+    """Return what networks see of candidates, with labels known from the other folds of rows."""
+    rows = evidence.candidates
+    assert rows is not None
+    by_fold = []
+    for held in range(FOLDS):
+        some = np.flatnonzero(fold == held)
+        part = rows.take(some)
+        seen = _described(evidence, some)._pairs(
+            part.labels, part.scores, chances[some], part.affinities
+        )
+        by_fold.append(np.concatenate([values for *_, values in seen]))
+    row = np.nonzero(chances > LEAST_CHANCE)[0]
+    found: Array = np.empty((len(row), by_fold[0].shape[1]), dtype=np.float32)
+    found[np.argsort(fold[row], kind="stable")] = np.concatenate(by_fold)
+    return found
 
 
 def _hopeless(rows: Candidates, pairs: Array, plain: Array, other: Array) -> bool:
@@ -227,8 +246,16 @@ def _hopeless(rows: Candidates, pairs: Array, plain: Array, other: Array) -> boo
         return bool(len(rise) and rise.mean() > HOPELESS * rise.std() / np.sqrt(len(rise)))
 
 
-def _described(evidence: Evidence) -> ContextDecoder:
-    """Return a decoder without networks: what is known of the labels."""
+def _described(evidence: Evidence, without: Array | None = None) -> ContextDecoder:
+    """Return a decoder without networks: what is known of the labels.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Out-of-fold scores with candidates.
+    without : ndarray of int, optional
+        Rows whose labels do not count, as far as they are among the candidates.
+    """
     total, positive = evidence.counts.by_label
     n_labels = len(total)
     centres = bin_centres(LABEL_BINS)
@@ -236,9 +263,11 @@ def _described(evidence: Evidence) -> ContextDecoder:
     n, hits = total.sum(axis=1), positive.sum(axis=1)
     mean = total @ centres / np.maximum(n, 1.0)
     spread = np.sqrt(np.maximum(total @ centres**2 / np.maximum(n, 1.0) - mean**2, 1e-6))
-    overall = float((positive @ centres).sum() / max(hits.sum(), 1.0))
-    mean_positive = (positive @ centres + SHRINKAGE * overall) / (hits + SHRINKAGE)
-    pairs = sp.csr_array(evidence.pairs)
+    scored, pairs = positive @ centres, sp.csr_array(evidence.pairs)
+    if without is not None:
+        n, hits, scored, pairs = _less(evidence, without, (n, hits, scored, pairs))
+    overall = float(scored.sum() / max(hits.sum(), 1.0))
+    mean_positive = (scored + SHRINKAGE * overall) / (hits + SHRINKAGE)
     inverse = 1.0 / (pairs.diagonal() + 1.0)
     together = sp.csr_array(sp.diags_array(inverse) @ pairs).astype(np.float32)
     groups = np.full(n_labels, -1) if evidence.groups is None else np.asarray(evidence.groups)
@@ -256,8 +285,24 @@ def _described(evidence: Evidence) -> ContextDecoder:
     )
 
 
-def _with_nets(decoder: ContextDecoder, nets: tuple[Net, ...]) -> ContextDecoder:
-    return ContextDecoder(**(decoder.__dict__ | {"nets": nets}))
+def _less(evidence: Evidence, rows: Array, sums: tuple[Array, Array, Array, Any]) -> Any:
+    """Return numbers of rows and positives, sums of positives' scores and pairs, less some rows."""
+    candidates = evidence.candidates
+    assert candidates is not None
+    part = candidates.take(rows)
+    weights = np.ones(len(part)) if part.weights is None else part.weights
+    n, hits, scored, pairs = sums
+    B = candidates.true_labels(rows, len(n))
+    at, column = np.nonzero(part.truth)
+    value = weights[at] * np.clip(part.scores[at, column], -10.0, 10.0)
+    scored = scored - np.bincount(part.labels[at, column], value, len(n))
+    hits = np.maximum(hits - weights @ B, 0.0)
+    return (
+        n - weights.sum(),
+        hits,
+        np.where(hits > 1e-9, scored, 0.0),
+        sp.csr_array(pairs - B.T @ sp.csr_array(B * weights[:, None])),
+    )
 
 
 def _learn(inputs: Array, targets: Array, weights: Array | None, seed: int) -> Net:

@@ -52,6 +52,10 @@ class ScoreCounts:
             counts.add(scores, marks, weights)
         return counts
 
+    def times(self, factor: float) -> ScoreCounts:
+        """Return the counts of so many times as many rows."""
+        return ScoreCounts(factor * self.shared, factor * self.by_label)
+
     def add(self, scores: Array, marks: Any, weights: Array | None) -> None:
         """Count one more block."""
         row, column = sp.csr_array(marks).nonzero()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,19 @@ class Candidates:
             self.labels[rows], self.scores[rows], self.truth[rows], self.missed[rows], *optional
         )
 
+    def folds(self, n_folds: int, seed: int = 0) -> Array:
+        """Return a fold for each row, the same for copies of a row."""
+        # Copies have the same scores; single precision does not see how they were rounded.
+        _, which = np.unique(self.scores.astype(np.float32), axis=0, return_inverse=True)
+        which = which.ravel()
+        return (np.random.default_rng(seed).permutation(which.max() + 1) % n_folds)[which]
+
+    def true_labels(self, rows: Array, n_labels: int) -> Any:
+        """Return the true ones among the candidates of some rows, as a label matrix."""
+        at, column = np.nonzero(self.truth[rows])
+        marks = np.ones(len(at)), (at, self.labels[rows][at, column])
+        return sp.csr_array(marks, shape=(len(rows), n_labels))
+
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -172,7 +185,8 @@ class Evidence:
     ) -> Evidence | None:
         """Sum up blocks of (scores, label matrix, weights); None where there are none.
 
-        With an ``affinity``, blocks end with the out-of-fold affinities.
+        With an ``affinity``, blocks end with the out-of-fold affinities. Weights stand for numbers
+        of rows; where they are less than one on average (shares, say), for proportions.
         """
         counts = ScoreCounts.empty(n_labels)
         most = n_candidates(n_labels, cardinality)
@@ -185,4 +199,9 @@ class Evidence:
             pairs = pairs + B.T @ (B if weights is None else B.multiply(weights[:, None]).tocsr())
         if not parts or not counts.shared[0].any():
             return None
-        return cls(counts, Candidates.joined(parts), sp.csr_array(pairs), groups, affinity)
+        rows = Candidates.joined(parts)
+        if rows.weights is not None and 0.0 < rows.weights.mean() < 1.0:
+            times = 1.0 / float(rows.weights.mean())
+            counts, rows = counts.times(times), replace(rows, weights=times * rows.weights)
+            pairs = times * pairs
+        return cls(counts, rows, sp.csr_array(pairs), groups, affinity)

@@ -200,7 +200,7 @@ def _crossing(curve: tuple[Array, Array], chances: Array) -> Array:
 def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCounts) -> float:
     """Return the one threshold with the best measure of rows, out-of-fold."""
     rows = evidence.candidates
-    if rows is None:
+    if rows is None or _crowded(rows, counts.by_label.shape[1]):
         return float(_best_thresholds(counts.shared[:, None])[0])
     values = rows.scores
     if not decision.by_score:
@@ -222,6 +222,13 @@ def _tuned(decision: Decision, rule: Rule, evidence: Evidence, counts: ScoreCoun
         if value > best:
             best, chosen = value, float(at)
     return chosen
+
+
+def _crowded(rows: Candidates, n_labels: int) -> bool:
+    """Tell whether rows have so many labels that the candidates do not tell where they end."""
+    n_candidates = rows.labels.shape[1]
+    have = np.mean(rows.truth.sum(axis=1) + rows.missed)
+    return bool(n_candidates < n_labels and 2.0 * have > n_candidates)
 
 
 def _label_thresholds(decision: Decision, by_label: Array) -> Array:

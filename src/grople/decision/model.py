@@ -19,7 +19,7 @@ __all__ = ["Decision"]
 
 Array = NDArray[Any]
 
-#: Labels of a row considered by a rule that ranks them (all of them up to this many).
+#: Labels of a row that sets are chosen from at first; where a row takes all of them, from all.
 MOST_LABELS = 512
 
 
@@ -130,30 +130,44 @@ class Decision:
         assert self.decoder.affinity is not None
         return np.take_along_axis(self.decoder.affinity(X), labels, axis=1)
 
-    def _ranked(self, scores: Array, X: Any) -> tuple[Array, Array, Array]:
-        """Return the likeliest labels of each row in order, their probabilities, and Σp."""
-        if self.decoder is not None:
-            labels, chances, rest = self._decoded(scores, self._calibrated(scores), X)
-            expected = chances.sum(axis=1) + rest
-        elif self.bend_slope is not None:
-            found = self._calibrated(scores)
-            labels, chances = top_labels(found, MOST_LABELS)
-            return labels, chances, found.sum(axis=1)
-        else:
-            # The curve is monotone, so the order of scores is an order of probabilities.
-            labels, top = top_labels(scores, MOST_LABELS)
-            chances = self._calibrated(top)
-            every = labels.shape[1] == scores.shape[1]
-            return labels, chances, (chances if every else self._calibrated(scores)).sum(axis=1)
-        order = np.argsort(-chances, axis=1, kind="stable")
-        labels = np.take_along_axis(labels, order, axis=1)
-        return labels, np.take_along_axis(chances, order, axis=1), expected
+    def _ranked(self, scores: Array, X: Any, most: int) -> tuple[Array, Array, Array]:
+        """Return the likeliest labels of each row in order, their probabilities, and Σp.
 
-    def _best_sets(self, scores: Array, X: Any) -> Any:
-        labels, chances, expected = self._ranked(scores, X)
-        return marks_of(labels, best_prefix(chances, expected, str(self.rule)), scores.shape[1])
+        They are ``most``, or with a decoder its candidates where these are enough.
+        """
+        n_labels = scores.shape[1]
+        if self.decoder is not None and most <= self.n_candidates:
+            labels, chances, rest = self._decoded(scores, self._calibrated(scores), X)
+            order = np.argsort(-chances, axis=1, kind="stable")
+            labels = np.take_along_axis(labels, order, axis=1)
+            expected = chances.sum(axis=1) + rest
+            return labels, np.take_along_axis(chances, order, axis=1), expected
+        if not self.by_score:
+            found = self.probabilities(scores, X)
+            labels, chances = top_labels(found, most)
+            return labels, chances, found.sum(axis=1)
+        # The curve is monotone, so the order of scores is an order of probabilities.
+        labels, top = top_labels(scores, most)
+        chances = self._calibrated(top)
+        every = labels.shape[1] == n_labels
+        return labels, chances, (chances if every else self._calibrated(scores)).sum(axis=1)
+
+    def _best_sets(self, scores: Array, X: Any, most: int | None = None) -> Any:
+        if most is None:
+            most = MOST_LABELS if self.decoder is None else self.n_candidates
+        labels, chances, expected = self._ranked(scores, X, most)
+        sizes = best_prefix(chances, expected, str(self.rule))
+        marks = marks_of(labels, sizes, scores.shape[1])
+        full = np.flatnonzero(sizes == labels.shape[1])
+        if labels.shape[1] == scores.shape[1] or not len(full):
+            return marks
+        # These rows would have more labels, if there were more to choose from.
+        more = self._best_sets(scores[full], None if X is None else X[full], scores.shape[1])
+        others = np.flatnonzero(sizes < labels.shape[1])
+        back = np.argsort(np.concatenate([others, full]))
+        return sp.vstack([marks[others], more], format="csr")[back]
 
     def _top(self, scores: Array, X: Any) -> Any:
-        labels, *_ = self._ranked(scores, X)
+        labels, *_ = self._ranked(scores, X, self.n_top)
         sizes = np.full(len(scores), min(self.n_top, labels.shape[1]))
         return marks_of(labels, sizes, scores.shape[1])

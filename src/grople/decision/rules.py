@@ -44,6 +44,9 @@ SHARES = ("all", "group", "label")
 #: Nodes × rows × labels that integrals are taken of at a time: here, where a cache holds them, and
 #: on a device, which wants much work at once.
 CELLS, FOREIGN_CELLS = 1 << 15, 1 << 24
+#: Of more labels than this, those that no row could be given, and that are less probable than
+#: this in every row, are known by three sums: to 4e-8 each.
+FEW, IMPROBABLE = 64, 0.02
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,16 @@ def best_prefix(chances: Any, expected: Any, rule: str) -> Any:
     rule : {"accuracy", "example_f1"}
         The measure whose expectation is largest, see :func:`expected_measures`.
     """
-    value = expected_measures(chances, expected, rule)
-    xp = namespace(value)
+    xp = namespace(chances)
+    most = _most_labels(chances, expected)
+    beyond = [expected - xp.sum(chances, axis=1)]
+    if chances.shape[1] > FEW:
+        first = _considered(chances, expected, rule)
+        rest = chances[:, first:]
+        beyond = [beyond[0] + xp.sum(rest, axis=1)]
+        beyond += [xp.sum(rest**power, axis=1) / power for power in (2, 3)]
+        chances = chances[:, :first]
+    value = _expected(chances, beyond, rule, most)
     # The first of values that are equal but for rounding: no label is added that gains nothing.
     enough = xp.max(value, axis=1) * (1.0 - float(xp.finfo(value.dtype).eps) ** 0.6)
     return xp.argmax(whole(value >= enough[:, None]), axis=1) + 1
@@ -187,27 +198,58 @@ def expected_measures(chances: Any, expected: Any, rule: str) -> Any:
     >>> expected_measures(p, p.sum(axis=1), "accuracy").round(3)  # .6(1 − .5/2) and .3 + .5/2
     array([[0.45, 0.55]])
     """
+    beyond = [expected - namespace(chances).sum(chances, axis=1)]
+    return _expected(chances, beyond, rule, _most_labels(chances, expected))
+
+
+def _most_labels(chances: Any, expected: Any) -> float:
+    """Return how many labels a row may have, or be given."""
+    likely = float(namespace(expected).max(expected)) if expected.shape[0] else 0.0
+    return max(likely, float(chances.shape[1]))
+
+
+def _expected(chances: Any, beyond: Any, rule: str, most: float) -> Any:
+    """Return expected measures, labels beyond the first known by Σp, Σp²/2, … of each row.
+
+    These are the series of −Σ ln(1 − p + p t) in 1 − t.
+    """
     xp = namespace(chances)
     sizes = beside(chances, np.arange(1.0, chances.shape[1] + 1.0))
-    most = float(xp.max(expected)) if expected.shape[0] else 0.0
-    rest = expected - xp.sum(chances, axis=1)
-    rest = xp.maximum(rest, xp.zeros_like(rest))[:, None]
+    rest = [xp.maximum(each, xp.zeros_like(each))[:, None] for each in beyond]
     value = xp.zeros_like(chances)
     nodes = _nodes(most)
     step = max(
-        1, (FOREIGN_CELLS if is_foreign(chances) else CELLS) // max(1, math.prod(chances.shape))
+        1, (FOREIGN_CELLS if is_foreign(chances) else CELLS) // max(1, math.prod(value.shape))
     )
     for start in range(0, nodes.shape[1], step):
         t, weight = (beside(chances, each) for each in nodes[:, start : start + step, None, None])
         factors = 1.0 - (1.0 - t) * chances
-        beyond = xp.exp((t - 1.0) * rest)
+        others = xp.exp(-sum((1.0 - t) ** i * each for i, each in enumerate(rest, 1)))
         if rule == "accuracy":
-            parts = (weight * t ** (sizes - 1.0)) * (beyond * _products_after(factors))
+            parts = (weight * t ** (sizes - 1.0)) * (others * _products_after(factors))
         else:
-            every = beyond * xp.prod(factors, axis=-1, keepdims=True)
+            every = others * xp.prod(factors, axis=-1, keepdims=True)
             parts = (weight * t**sizes) * (every * cumulated(chances / factors))
         value += xp.sum(parts, axis=0)
     return value * cumulated(chances) if rule == "accuracy" else 2.0 * value
+
+
+def _considered(chances: Any, expected: Any, rule: str) -> int:
+    """Return how many labels could be given to a row of these, or are more than improbable.
+
+    By Jensen's inequality the expected measure lies between two that are quickly known: a prefix
+    whose upper bound is below the best lower one is none to consider.
+    """
+    xp = namespace(chances)
+    gained = cumulated(chances)
+    sizes = beside(chances, np.arange(1.0, chances.shape[1] + 1.0))
+    if rule == "accuracy":
+        low, high = gained / (sizes + expected[:, None] - gained), gained / sizes
+    else:
+        low, high = gained / (sizes + 1.0 + expected[:, None]), gained / (sizes + gained)
+    possible = high >= xp.max(low, axis=1, keepdims=True)
+    needed = xp.any(possible | (chances > IMPROBABLE), axis=0)
+    return int(xp.max(whole(needed) * whole(sizes))) if chances.shape[0] else chances.shape[1]
 
 
 def _products_after(factors: Any) -> Any:
@@ -216,13 +258,13 @@ def _products_after(factors: Any) -> Any:
     return namespace(factors).exp(logs[..., -1:] - logs)
 
 
-def _nodes(expected: float) -> Array:
+def _nodes(most: float) -> Array:
     """Return nodes (and below them weights) from 0 to 1 for rows with up to so many labels.
 
     With n labels the integrand is about 1/n wide, at t = 1, where n nodes lie 1/n² apart: their
     number grows with √n.
     """
-    return _gauss(8 * math.ceil(1.0 + 3.0 / 8.0 * math.sqrt(expected)))
+    return _gauss(8 * math.ceil(1.0 + math.sqrt(most) / 4.0))
 
 
 @functools.cache
