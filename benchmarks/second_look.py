@@ -72,29 +72,30 @@ class Candidates:
     """The candidates of a data set's training rows, and what learners make of them."""
 
     def __init__(self, dataset: str) -> None:
-        evidence, self.chances = learnt_from(dataset)
-        self.rows = evidence.candidates
-        self.decoder = context._described(evidence)
+        self.evidence, self.chances = learnt_from(dataset)
+        self.rows = self.evidence.candidates
+        self.fold = self.rows.folds(context.FOLDS)
         self.looked_at = self.chances > context.LEAST_CHANCE
         self.inputs = self.seen(self.chances, self.rows.affinities)
 
     def seen(self, chances: Any, affinities: Any) -> Any:
         """Return the inputs of all candidates that are looked at, for given probabilities."""
-        rows, parts = self.rows, []
-        for first in range(0, len(rows), 1000):
-            some = slice(first, first + 1000)
-            second = None if affinities is None else affinities[some]
-            inputs = self.decoder.inputs(
-                rows.labels[some], rows.scores[some], chances[some], second
-            )
-            parts.append(inputs[self.looked_at[some]])
-        return np.concatenate(parts)
+        found = None
+        row = np.nonzero(self.looked_at)[0]
+        for held in range(context.FOLDS):  # labels are known from the other folds
+            some = np.flatnonzero(self.fold == held)
+            rows, second = self.rows.take(some), None if affinities is None else affinities[some]
+            decoder = context._described(self.evidence, some)
+            inputs = decoder.inputs(rows.labels, rows.scores, chances[some], second)
+            if found is None:
+                found = np.empty((len(row), inputs.shape[2]), dtype=np.float32)
+            found[self.fold[row] == held] = inputs[self.looked_at[some]]
+        return found
 
     def judged(self, learn: Learner, inputs: Any) -> Any:
         """Return probabilities by learners that have not seen the row."""
         row, targets = np.nonzero(self.looked_at)[0], self.rows.truth[self.looked_at]
-        fold = np.random.default_rng(0).permutation(len(self.rows)) % context.FOLDS
-        found = self.chances.copy()
+        fold, found = self.fold, self.chances.copy()
         for held in range(context.FOLDS):
             inside = fold[row] != held
             predict = learn(inputs[inside], targets[inside], held)
