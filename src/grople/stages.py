@@ -36,7 +36,7 @@ __all__ = ["GroPLEModel", "ThreeStages"]
 Array = NDArray[Any]
 
 #: Share of rows that have copies up to which the others are enough to fit a decision on.
-MOST_COPIES = 0.05
+MOST_COPIES = 0.5
 
 
 @dataclass(frozen=True)
