@@ -135,8 +135,9 @@ def goal_table(found: Records, data: Iterable[str]) -> str:
         if not rivals:
             rows.append([*row, "none", "", ""])
         for name, record in rivals:
-            fit = seconds_to_fit(record) / max(seconds_to_fit(mine), 1e-3)
-            predict = thousand_rows(record) / max(thousand_rows(mine), 1e-5)
+            # What is too quick for the clock counts as what it can tell.
+            fit = max(seconds_to_fit(record), 1e-3) / max(seconds_to_fit(mine), 1e-3)
+            predict = max(thousand_rows(record), 1e-5) / max(thousand_rows(mine), 1e-5)
             peer = f"{COMPETITORS[name].what} ({share(record['example_f1'])})"
             rows.append([*row, peer, f"{fit:.2g}×", f"{predict:.2g}×"])
             row = ["", "", "", ""]
