@@ -158,7 +158,7 @@ def best_prefix(chances: Any, expected: Any, rule: str) -> Any:
     xp = namespace(chances)
     most = _most_labels(chances, expected)
     beyond = [expected - xp.sum(chances, axis=1)]
-    if chances.shape[1] > FEW:
+    if chances.shape[1] > FEW and not is_foreign(chances):  # a device would wait for the cut
         first = _considered(chances, expected, rule)
         rest = chances[:, first:]
         beyond = [beyond[0] + xp.sum(rest, axis=1)]
