@@ -18,10 +18,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import data_folder, table
 from benchmarks.network import learnt_from
-from grople.decision import context
+from grople.decision import best_prefix, context
 from grople.decision.calibration import entropy_loss
 from grople.decision.network import forward, train
-from grople.decision.rules import best_prefix
 
 #: Minutes of work that says nothing of speed against others: only run when asked for.
 ON_REQUEST = True

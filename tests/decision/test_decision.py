@@ -27,7 +27,9 @@ from grople.decision import (
     fitting,
     model,
     needs_counts,
-    rules,
+)
+from grople.decision import (
+    expected as room,
 )
 from grople.linear import ScoreMoments
 from grople.metrics import example_f1
@@ -141,7 +143,7 @@ def test_flat_rows_alone_and_beside_others(rule):
     both = np.concatenate([flat, other])
     alone = best_prefix(flat, flat.sum(axis=1), rule)
     assert best_prefix(both, both.sum(axis=1), rule)[0] == alone[0]
-    with patch.object(rules, "_nodes", lambda most: rules._gauss(600)):
+    with patch.object(room, "_nodes", lambda most: room._gauss(600)):
         exact = expected_measures(flat, flat.sum(axis=1), rule)[0]
     assert exact[alone[0] - 1] == pytest.approx(exact.max(), rel=1e-9)
 
@@ -151,7 +153,7 @@ def test_improbable_labels_are_known_by_their_sums(rule):
     rng = np.random.default_rng(0)
     p = -np.sort(-rng.beta(0.1, 4.0, (300, 400)), axis=1)
     expected = p.sum(axis=1)
-    assert rules._considered(p, expected, rule) < 200
+    assert room._considered(p, expected, rule) < 200
     values = expected_measures(p, expected, rule)
     sizes = best_prefix(p, expected, rule)
     lost = values.max(axis=1) - values[np.arange(len(p)), sizes - 1]

@@ -12,15 +12,14 @@ from typing import Any
 from grople.decision.context import ContextDecoder
 from grople.decision.counts import LABEL_BINS, SHARED_BINS, ScoreCounts
 from grople.decision.evidence import Candidates, Evidence, ScoredBlock
+from grople.decision.expected import best_prefix, expected_measures
 from grople.decision.fitting import fit_decision
 from grople.decision.model import Decision
 from grople.decision.rules import (
     FITTED_RULES,
     METRIC_RULES,
     Rule,
-    best_prefix,
     check_rule,
-    expected_measures,
     needs_counts,
 )
 

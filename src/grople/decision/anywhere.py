@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from grople.arrays import beside, counted, looked_up, namespace, whole
 from grople.decision.calibration import log_odds
 from grople.decision.counts import LABEL_BINS, SHARED_BINS, ScoreCounts, score_bins
+from grople.decision.expected import best_prefix
 from grople.decision.model import Decision
-from grople.decision.rules import as_rule, best_prefix
+from grople.decision.rules import as_rule
 
 __all__ = ["count_settings", "interpolated", "mark"]
 

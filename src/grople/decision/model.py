@@ -13,7 +13,8 @@ from scipy.special import expit
 from grople.decision.calibration import log_odds
 from grople.decision.context import ContextDecoder
 from grople.decision.evidence import top_labels
-from grople.decision.rules import best_prefix, marks_of
+from grople.decision.expected import best_prefix
+from grople.decision.rules import marks_of
 
 __all__ = ["Decision"]
 
