@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test setup lint types unit reproduce bench bench-full study docs format clean help
+OLDEST := build/oldest
+
+.PHONY: demo test setup lint types unit oldest reproduce bench bench-full study docs format clean help
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -22,15 +24,22 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-lint: $(STAMP)   ## ruff: style and format
+lint: $(STAMP)   ## ruff: style and format; imports that go one way
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 
 types: $(STAMP)  ## mypy, strict
 	@$(BIN)/mypy
 
 unit: $(STAMP)   ## the tests, without lint and types
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+oldest:          ## the core on the oldest libraries it supports
+	@test -x $(OLDEST)/bin/pytest || ($(PYTHON) -m venv $(OLDEST) && \
+	  $(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/oldest.txt)
+	@PYTHONPATH=src OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto \
+	  -p no:cacheprovider tests/moments tests/solver tests/decision tests/estimators
 
 reproduce: $(STAMP)   ## the published numbers on the real data sets (long)
 	@$(BIN)/python -m pytest -m slow -v

@@ -21,8 +21,8 @@ from benchmarks import data_folder, table
 from benchmarks.reproduction import load
 from grople import GroPLE
 from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge
-from grople.baselines.settings import approximation_setting
 from grople.metrics import Counts, counts
+from grople.published import approximation_setting, published_data
 
 #: Minutes of work that say nothing of speed: only run when asked for.
 ON_REQUEST = True
@@ -99,7 +99,7 @@ def compared(
     for name in names:
         short = name.removesuffix("-authors")
         for method, cls in METHODS.items():
-            if short not in cls._published or (short, method) not in paper:
+            if short not in published_data(cls.__name__) or (short, method) not in paper:
                 continue
             more: dict[str, Any] = {"random_state": 0} if cls is LEML else {}
             if kind == "approximation":

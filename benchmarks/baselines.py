@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data_folder, table
-from grople import Moments
+from grople import summarise
 from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge, plst_path
 from grople.datasets import load, read
 from grople.folds import MultilabelStratifiedKFold, published_folds
@@ -56,14 +56,15 @@ def rows_and_folds(quick: bool) -> tuple[str, Any, Any, np.ndarray]:
 
 def search(X: Any, Y: Any, folds: np.ndarray) -> int:
     """Fit PLST's published grid on every fold; return the number of models."""
-    parts = [Moments.from_data(X[folds == fold], Y[folds == fold]) for fold in range(5)]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
+    total = summarise(X, Y, max_kept_rows=0)
+    parts = [
+        summarise(X[folds == fold], Y[folds == fold], grid=total.grid, max_kept_rows=None)
+        for fold in range(5)
+    ]
     return sum(
         1
         for part in parts
-        for _ in plst_path(total - part, SHARES, WEIGHTS, fit_intercept="penalised")
+        for _ in plst_path((total - part).moments, SHARES, WEIGHTS, fit_intercept="penalised")
     )
 
 

@@ -1,9 +1,9 @@
 """Whether GroPLE's probabilities hold: expected calibration error on rows that it has not seen.
 
 Every data set with more than 5,000 rows, in five folds (the authors' where they are known): GroPLE
-as it comes, on rows of unit length. The five likeliest labels of each test row, in 15 bins of as
-many pairs each. ``pooled`` puts the test rows of all folds together; a single fold has fewer pairs
-in a bin, so that chance alone moves it further from zero.
+as it comes, on rows of unit length. The five most probable labels of each test row, in 15 bins of
+as many pairs each. ``pooled`` puts the test rows of all folds together; a single fold has fewer
+pairs in a bin, so that chance alone moves it further from zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PICTURE = Path("build/calibration.png")
 
 
 def candidates(dataset: str, fold: int) -> tuple[Any, Any]:
-    """Return the probabilities of the likeliest labels of each test row, and which are true."""
+    """Return the probabilities of the most probable labels of each test row, and which are true."""
     part = split(dataset, fold)
     model = GroPLE(random_state=0).fit(normalize(part.X), part.B)
     chances, truths = [], []

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import table
-from grople import GroPLE, Moments
+from grople import GroPLE, summarise
 from grople.baselines import Ridge
 from grople.datasets import make_grouped_multilabel, read, read_blocks
-from grople.gathering import Gathered
+from grople.moments import Grid, Moments, row_keys
 
 #: Bytes of a block of a file.
 BLOCK = 8 << 20
@@ -69,7 +69,7 @@ def used() -> int:
 
 def fit_file(path: Path, in_blocks: bool, result: Any) -> None:
     begun, before = time.process_time(), used()
-    model = Ridge(1.0, reservoir_size=2000, decision="sign")
+    model = Ridge(1.0, max_kept_rows=2000, decision="sign")
     if in_blocks:
         model.fit_blocks(read_blocks(path, block_bytes=BLOCK))
     else:
@@ -124,15 +124,16 @@ def constants(quick: bool) -> dict[str, float]:
     B = sp.csr_array(rng.random((n, L)) < 0.05)
     X = rng.normal(size=(n, D))
     product = seconds(lambda: X.T @ X)
-    gathered = seconds(lambda: Moments.from_data(X, B))
+    grid = Grid.of(X)
+    gathered = seconds(lambda: Moments.of(X, B, None, grid))
     # A symmetric product takes n·D² operations.
     found["numpy GFLOP/s"] = n * D**2 / product / 1e9
     found["moments GFLOP/s"] = n * D**2 / gathered / 1e9
-    keys = seconds(lambda: Gathered.of(X, B, capacity=100)) - gathered
-    found["fingerprints ns a value"] = max(keys, 0.0) / X.size * 1e9
+    found["keys ns a value"] = seconds(lambda: row_keys(X, B)) / X.size * 1e9
     rows = sp.random_array((n, 5 * D), density=NONZEROS / (5 * D), format="csr", rng=rng)
-    one = Moments.from_data(rows[:100], B[:100], form="explicit")
-    gathered = seconds(lambda: Moments.from_data(rows, B, form="explicit"), 1)
+    grid = Grid.of(rows)
+    one = Moments.of(rows[:100], B[:100], None, grid)
+    gathered = seconds(lambda: Moments.of(rows, B, None, grid), 1)
     found["sparse ns a pair"] = gathered / (n * NONZEROS**2) * 1e9
     found["sum GB/s"] = 8 * (5 * D) * (5 * D + L) / seconds(lambda: one + one, 1) / 1e9
     found |= dask_constants(X, B)
@@ -146,25 +147,25 @@ def constants(quick: bool) -> dict[str, float]:
 
 def solve_seconds(size: int) -> float:
     data = make_grouped_multilabel(4 * size, size, size, n_groups=10, random_state=0)
-    moments = Moments.from_data(data.X, data.Y, form="explicit")
-    return seconds(lambda: GroPLE(decision="sign", random_state=0).fit_moments(moments), 1)
+    summary = summarise(data.X, data.Y)
+    return seconds(lambda: GroPLE(decision="sign", random_state=0).fit_summary(summary), 1)
 
 
 def dask_constants(X: Any, B: Any) -> dict[str, float]:
-    import dask
+    import dask.bag
     from distributed import Client
     from distributed.protocol import deserialize, serialize
 
-    from grople.clusters import reduce_partitions
+    from grople.backends._dask import reduce_partitions
 
-    moments = Moments.from_data(X, B)
-    size = moments.gram_matrix().nbytes  # type: ignore[union-attr]
+    moments = Moments.of(X, B, None, Grid.of(X))
+    size = 8 * X.shape[1] ** 2
     travelling = seconds(lambda: deserialize(*serialize(moments)))
     with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None):
         started = time.process_time()
-        parts = [[dask.delayed(int)(i)] for i in range(400)]
-        reduce_partitions(parts, sum, sum)
-        overhead = (time.process_time() - started) / len(parts)
+        parts = dask.bag.from_sequence(range(400), npartitions=400)
+        reduce_partitions(parts, sum, sum, lambda *told: None)
+        overhead = (time.process_time() - started) / parts.npartitions
     return {"serialised GB/s": size / travelling / 1e9, "task ms": overhead * 1e3}
 
 
@@ -186,7 +187,7 @@ def paper(found: dict[str, float]) -> str:
         else:
             products = ROWS * NONZEROS**2 * found["sparse ns a pair"] * 1e-9
         marks = ROWS * CARDINALITY * (values + CARDINALITY) * found["sparse ns a pair"] * 1e-9
-        keys = ROWS * values * found["fingerprints ns a value"] * 1e-9
+        keys = ROWS * values * found["keys ns a value"] * 1e-9
         reading = stored / MACHINES / NETWORK
         # Three of four summaries travel to the fourth, on every level of the tree.
         travel = partitions * 0.75 * (4 / 3) * (summary + kept)
@@ -205,13 +206,13 @@ def paper(found: dict[str, float]) -> str:
         )
     growth = FEATURES / found["solve s at D = L"]
     least, most = (found["solve s"] * growth**power for power in (found["solve exponent"], 3.0))
-    head = ["rows", "stored", "products", "fingerprints", "reading", "reduction", "scheduler"]
+    head = ["rows", "stored", "products", "keys", "reading", "reduction", "scheduler"]
     return (
         f"{ROWS:.0e} rows × {FEATURES:.0e} features × {LABELS:.0e} labels on {MACHINES} machines, "
         f"{CORES} cores and {NETWORK * 8e-9:.0f} Gbit/s each; a summary is {summary / 1e9:.1f} GB"
         f"\n\n{table(head, lines)}\n\n"
         f"One solve on one thread of the client, by the measured exponent and by the cube of D: "
-        f"{hours(least)} to {hours(most)}; a decision on out-of-fold scores takes five more."
+        f"{hours(least)} to {hours(most)}; a decision on held-out scores takes five more."
     )
 
 

@@ -19,8 +19,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from benchmarks import data_folder, table
-from grople import GroPLE
-from grople.decision import METRIC_RULES, Rule
+from grople import GroPLE, Solver
+from grople.decision import METRIC_RULES
 from grople.folds import MultilabelStratifiedKFold
 from grople.metrics import evaluate
 from grople.study.splits import split
@@ -41,21 +41,23 @@ def usual(X: Any) -> Any:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "d = 100": {"n_components": 100},
-    "feature-aware, weight .5": {"feature_weight": 0.5},
-    "feature-aware, weight .5, d = 100": {"feature_weight": 0.5, "n_components": 100},
+    "feature-aware, weight .5": {"solver": Solver(feature_weight=0.5)},
+    "feature-aware, weight .5, d = 100": {
+        "solver": Solver(feature_weight=0.5), "n_components": 100,
+    },
     "one group": {"grouping": "single"},
     "groups by k-means": {"grouping": "kmeans"},
     "groups by cosine": {"grouping": "cosine"},
     "groups, K found": {"n_groups": "auto"},
     "40 groups": {"n_groups": 40},
-    "5 dimensions a group beside": {"group_components": 5},
+    "5 more dimensions a group": {"solver": Solver(group_components=5)},
+    "R as in the paper, without its negative part": {"solver": Solver(correlation="psd")},
+    "no intercept": {"solver": Solver(fit_intercept=False)},
+    "tol = 1e-2": {"solver": Solver(tol=1e-2)},
+    "tol = 1e-6": {"solver": Solver(tol=1e-6, max_iter=1000)},
     "λ2 = 10": {"lambda_2": 10.0},
     "α = 0": {"alpha": 0.0},
-    "features scaled": {"scale": True},
-    "no second opinion": {"affinity": False},
-    "curves by group": {"decision": Rule("example_f1", share="group")},
-    "curves by label": {"decision": Rule("example_f1", share="label")},
-}
+}  # fmt: skip
 #: Other forms of sparse rows.
 FORMS: dict[str, Front] = {
     "rows as they are": lambda: None,
@@ -74,12 +76,10 @@ def measured(X: Any, B: Any, front: Any, options: dict[str, Any]) -> tuple[Any, 
         started = time.process_time()
         model = GroPLE(random_state=0, **options).fit(rows, B[fit])
         spent += time.process_time() - started
-        share = options["decision"].share if "decision" in options else "all"
-        rules = {name: Rule(name, share=share) for name in METRIC_RULES}
         found.append(
             [
-                evaluate(B[held], model.set_params(decision=rule).predict(new))[name]
-                for name, rule in rules.items()
+                evaluate(B[held], model.set_params(decision=name).predict(new))[name]
+                for name in METRIC_RULES
             ]
         )
     return np.array(found), spent / REPEATS

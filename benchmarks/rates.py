@@ -17,9 +17,10 @@ import scipy.linalg
 from sklearn.preprocessing import normalize
 
 from benchmarks import best_seconds, data_folder, table
-from grople import GroPLE, Moments, mapping
+from grople import GroPLE, summarise
 from grople.datasets import load
-from grople.optim import blocks
+from grople.optim import _blocks as blocks
+from grople.solver import Groups, MappingProblem, embed_labels
 
 #: Weights: a closed form with shifts of its own a dimension; and sweeps in which few rows are zero.
 CLOSED, SWEPT = (0.1, 0.0), (0.1, 0.01)
@@ -76,11 +77,11 @@ def run(quick: bool = False) -> str:
     data = load("bibtex")
     X = normalize(data.X)
     model = GroPLE(decision="sign", random_state=0).fit(X, data.Y)
-    moments = Moments.from_data(X, data.Y, form="explicit")
-    embedding = model._model().embedding
+    moments = summarise(X, data.Y).matrices()
+    embedding = embed_labels(moments.labels, Groups.of(model.label_groups_))
     rows = []
     for name, work in (("closed form", closed_form), (f"{SWEEPS} sweeps", sweeps)):
-        problem = mapping.MappingProblem(moments, embedding)
+        problem = MappingProblem(moments, embedding)
         _ = problem.gram_matrix, problem.target, problem.relation_spectrum
         before = product_rate(*problem.target.shape)
         time.sleep(PAUSE)

@@ -30,11 +30,11 @@ from sklearn.model_selection import KFold
 from grople.datasets import read
 from grople.metrics import Counts, counts
 from grople.published import (
-    PUBLISHED_SETTINGS,
     nudged_gram,
     published_embedding,
     published_groups,
     published_mapping,
+    published_setting,
 )
 
 METRICS = ("accuracy", "example_f1", "macro_f1", "micro_f1")
@@ -80,7 +80,7 @@ def reproduce(
     Parameters
     ----------
     name : str
-        A name in ``PUBLISHED_SETTINGS`` (or ``genbase-authors``).
+        A data set of the paper (or ``genbase-authors``).
     X, Y : array or sparse array
         Features and 0/1 labels.
     folds : array of int, shape (n_rows,)
@@ -89,7 +89,8 @@ def reproduce(
         One run of all folds for each.
     """
     X, Y, folds = _numbers(X), sp.csr_array(Y), np.asarray(folds)
-    alpha, beta = PUBLISHED_SETTINGS[paper_name(name)]
+    setting = published_setting("GroPLE", name)
+    alpha, beta = setting["alpha"], setting["beta"]
     begun = time.perf_counter()
     cells = []
     for fold in np.unique(folds):

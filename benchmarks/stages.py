@@ -15,14 +15,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from benchmarks import best_seconds, data_folder, table
-from grople import GroPLE, GroPLECV, Moments
+from grople import GroPLE, GroPLECV, summarise
 from grople.datasets import load, make_grouped_multilabel
 from grople.decision import Rule
-from grople.embedding import fit_embedding
-from grople.groups import fit_groups
 from grople.metrics import example_f1
 from grople.moments import LabelMoments
 from grople.published import published_embedding
+from grople.solver import embed_labels, group_labels
 
 #: The paper's grid for α and β.
 GRID = [10.0**k for k in range(-4, 5)]
@@ -40,10 +39,10 @@ def run(quick: bool) -> str:
 
 def embedding(quick: bool) -> str:
     """Compare stage 2 with 200 outer iterations of the published scheme, both in Gram form."""
-    labels = LabelMoments.from_labels(load("corel5k").Y)
-    groups = fit_groups(labels, random_state=0)
-    [ours] = best_seconds(lambda: fit_embedding(labels, groups, n_components=100), repeats=3)
-    result = fit_embedding(labels, groups, n_components=100)
+    labels = LabelMoments.of(load("corel5k").Y)
+    groups = group_labels(labels)
+    [ours] = best_seconds(lambda: embed_labels(labels, groups, n_components=100), repeats=3)
+    result = embed_labels(labels, groups, n_components=100)
     started = time.perf_counter()
     published = published_embedding(
         labels.n,
@@ -67,20 +66,19 @@ def embedding(quick: bool) -> str:
 
 
 def size_of_the_data(quick: bool) -> str:
-    """Show that learning from explicit moments does not depend on N."""
+    """Show that learning from moments as matrices does not depend on N."""
     few, many = 10_000, 100_000 if quick else 1_000_000
     data = make_grouped_multilabel(many, 500, 100, n_groups=10, random_state=0)
-    total = Moments.from_data(data.X, data.Y, form="explicit")
-    small = Moments.from_data(data.X[:few], data.Y[:few], form="explicit")
+    total, small = summarise(data.X, data.Y), summarise(data.X[:few], data.Y[:few])
     model = GroPLE(decision="sign", random_state=0)
     first, last = best_seconds(
-        lambda: model.fit_moments(small), lambda: model.fit_moments(total), repeats=5
+        lambda: model.fit_summary(small), lambda: model.fit_summary(total), repeats=5
     )
     rows = [
         [f"{few:,}", f"{first:.3f}", "1.00"],
         [f"{many:,}", f"{last:.3f}", f"{last / first:.2f}"],
     ]
-    return table(["fit_moments, D = 500, L = 100: rows", "seconds", "ratio"], rows)
+    return table(["fit_summary, D = 500, L = 100: rows", "seconds", "ratio"], rows)
 
 
 def memory(quick: bool) -> str:
@@ -91,8 +89,8 @@ def memory(quick: bool) -> str:
     Y = make_grouped_multilabel(n, D, L, n_groups=5, random_state=0).Y
     rows = []
     for name, settings in {
-        "decision='sign'": {"decision": "sign"},
-        "decision='example_f1', 2,000 rows kept": {"reservoir_size": 2000},
+        "decision='sign', no rows kept": {"decision": "sign", "max_kept_rows": 0},
+        "decision='example_f1', 2,000 rows kept": {"max_kept_rows": 2000},
     }.items():
         model = GroPLE(random_state=0, **settings)
         tracemalloc.start()
@@ -118,7 +116,7 @@ def against_linear_svc() -> str:
         "one-vs-rest LinearSVC, two jobs": OneVsRestClassifier(LinearSVC(), n_jobs=2),
         "GroPLE, decision='sign'": GroPLE(decision="sign", random_state=0),
         "GroPLE, γ = 10, decision='sign'": GroPLE(gamma=10.0, decision="sign", random_state=0),
-        "GroPLE, default (decision on out-of-fold scores)": GroPLE(random_state=0),
+        "GroPLE, default (decision on held-out scores)": GroPLE(random_state=0),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -136,7 +134,7 @@ def search(quick: bool) -> str:
     """Compare GroPLECV with GridSearchCV over the same estimator, grid and folds on bibtex.
 
     Processor seconds, so that other work on the machine counts for neither; the same calibrated
-    decision on both sides, without a second look at candidates, which the search does not take.
+    decision on both sides, without a re-ranker, which the search does not take.
     """
     data = load("bibtex")
     folds = KFold(5, shuffle=True, random_state=0)

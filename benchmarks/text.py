@@ -1,7 +1,7 @@
 """Tags for raw text: GroPLE beside TF-IDF + one-vs-rest LinearSVC, same features, same decision.
 
 Debian's package descriptions; 25,000 to learn from, the rest to measure. Both see the same TF-IDF
-rows, and both decide on out-of-fold scores of their training rows. Seconds are those of the
+rows, and both decide on held-out scores of their training rows. Seconds are those of the
 processor, so that other work on the machine counts for neither.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from benchmarks import data_folder, table
 from grople.datasets.text import TextTable, read_texts
-from grople.features import Features
+from grople.features import fit_text
 from grople.metrics import evaluate
 from grople.tagging.changing import spread_labels, widened
 from grople.tagging.fitting import example_labels
-from grople.tagging.methods import METHODS, make_method, text_form
+from grople.tagging.methods import METHODS, make_method
 
 #: Minutes of work.
 ON_REQUEST = True
@@ -58,14 +58,13 @@ def run(quick: bool = False) -> str:
 
 
 def measured(known: TextTable, unseen: TextTable, settings: dict[str, Any]) -> str:
-    features, _ = Features.fit_text(known.texts, **settings)
+    features, _ = fit_text(known.texts, **settings)
     X, (Y, names) = features.transform(known.texts), example_labels(known)
     X_test, (truth, test_names) = features.transform(unseen.texts), example_labels(unseen)
     truth = spread_labels(truth, test_names, names)
     rows, seconds = [], {}
     for name in NAMES:
-        form = text_form(name, settings.get("max_features"))
-        model = make_method(name, "example_f1", n_jobs=1, **form)
+        model = make_method(name, "example_f1", n_jobs=1)
         started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from grople import GroPLE, GroPLECV
 from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
-from grople.decision import Rule, ScoreCounts, fit_decision
+from grople.decision import HeldOut, HeldOutBlock, Rule, fit_decision
 from grople.inspection import inspect_model, label_quality, reliability
 from grople.inspection.weights import Weights, strongest
 
@@ -139,9 +139,13 @@ def scored():
     return scores, truth
 
 
+def held_out(scores, truth):
+    return HeldOut.from_blocks([HeldOutBlock(scores, sp.csr_array(truth))], truth.shape[1])
+
+
 def test_quality_is_that_of_scikit_learn_on_binned_scores(scored):
     scores, truth = scored
-    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
+    counts = held_out(scores, truth).counts
     quality = label_quality(counts)
     assert np.isnan(quality.average_precision[0])
     assert np.isnan(quality.auc[0])
@@ -163,9 +167,8 @@ def test_quality_is_that_of_scikit_learn_on_binned_scores(scored):
 
 def test_reliability_compares_probabilities_with_what_happened(scored):
     scores, truth = scored
-    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
-    decision = fit_decision("example_f1", counts)
-    everything, *thirds = reliability(counts, decision)
+    evidence = held_out(scores, truth)
+    everything, *thirds = reliability(evidence.counts, fit_decision(evidence))
     assert everything.happened == truth.sum()
     # The curve is fitted on these very pairs: an isotonic fit keeps the mean of every step, and
     # only its bounds of half a count in all the pairs are not the data's.
@@ -179,31 +182,22 @@ def test_reliability_compares_probabilities_with_what_happened(scored):
     assert thirds[2].expected > thirds[2].happened
 
 
-def test_labels_that_bend_the_curve_are_promised_what_happens(scored):
-    scores, truth = scored
-    counts = ScoreCounts.from_scores([(scores, truth, None)], 9)
-    plain = reliability(counts, fit_decision("example_f1", counts))
-    bent = reliability(counts, fit_decision(Rule("example_f1", share="label"), counts))
-    assert [curve.name for curve in bent] == [curve.name for curve in plain]
-    for before, after in zip(plain[1:], bent[1:], strict=True):
-        wrong, left = (abs(c.expected - c.happened) for c in (before, after))
-        assert left < 0.5 * wrong  # the prior holds some of it back
-
-
-def test_it_says_when_probabilities_get_a_second_look(data, seen):
-    rule = Rule("example_f1", context=True)
-    looked = inspect_model(GroPLE(n_groups=3, decision=rule, random_state=0).fit(data.X, data.Y))
-    assert looked.second_look
-    never = Rule("example_f1", context=False)
-    plain = inspect_model(GroPLE(n_groups=3, decision=never, random_state=0).fit(data.X, data.Y))
-    assert not plain.second_look
+def test_it_says_when_a_re_ranker_corrects_probabilities(data):
+    plain, reranked = (
+        inspect_model(
+            GroPLE(n_groups=3, decision=Rule(context=context), random_state=0).fit(data.X, data.Y)
+        )
+        for context in (False, True)
+    )
+    assert reranked.reranked
+    assert not plain.reranked
     # The counts are of scores, whatever is made of them afterwards.
-    np.testing.assert_array_equal(plain.quality.auc, looked.quality.auc)
+    np.testing.assert_array_equal(plain.quality.auc, reranked.quality.auc)
 
 
 def test_no_positive_pair_no_curve():
-    counts = ScoreCounts.from_scores([(np.zeros((5, 2)), np.zeros((5, 2)), None)], 2)
-    assert reliability(counts, fit_decision("sign", counts)) == ()
+    evidence = held_out(np.zeros((5, 2)), np.zeros((5, 2)))
+    assert reliability(evidence.counts, fit_decision(evidence)) == ()
 
 
 # -- any model -----------------------------------------------------------------------------------
@@ -220,6 +214,9 @@ def test_every_linear_model_can_be_inspected(estimator, data):
     assert seen.kind == type(estimator).__name__
     assert seen.label_names[:2] == ("label 0", "label 1")
     assert seen.top_features.shape == (15, 10)
+    # Without a measure to maximise, what the moments imply is all there is, if there are moments.
+    assert seen.held_out == (estimator.decision != "sign")
+    assert (seen.quality is None) == (seen.kind == "BSVM")
     json.dumps(seen.to_dict(), allow_nan=False)
 
 

@@ -120,7 +120,7 @@ def test_pictures_that_a_model_cannot_give_say_why(data):
     with pytest.raises(ValueError, match="no label groups"):
         plot_row_sparsity(model)
     classes = GroPLE(decision="sign").fit(data.X, np.arange(400) % 3)
-    with pytest.raises(ValueError, match="out-of-fold"):
+    with pytest.raises(ValueError, match="held-out"):
         plot_reliability(classes)
-    with pytest.raises(ValueError, match="out-of-fold"):
+    with pytest.raises(ValueError, match="held-out"):
         plot_label_quality(classes)

@@ -20,7 +20,7 @@ from benchmarks import data_folder
 from benchmarks.peers.table import FOLDER
 from grople.datasets import make_grouped_multilabel
 from grople.datasets.text import read_texts
-from grople.features import Features
+from grople.features import fit_text
 from grople.study import splits
 from grople.tagging.fitting import example_labels
 
@@ -139,6 +139,6 @@ def _debian() -> tuple[Any, Any, Any, Any]:
     train = np.zeros(len(texts), dtype=bool)
     train[order[: len(texts) * 4 // 5]] = True
     known = [text for text, learnt in zip(texts.texts, train, strict=True) if learnt]
-    features, _ = Features.fit_text(known, max_features=DEBIAN_TERMS, ngrams=(1, 2))
+    features, _ = fit_text(known, max_features=DEBIAN_TERMS, ngrams=(1, 2))
     Y, _ = example_labels(texts)
     return _seen(features.transform(texts.texts), Y, train, DEBIAN_TEXTS)

@@ -124,7 +124,7 @@ def goal_table(found: Records, data: Iterable[str]) -> str:
         if OURS not in records:
             continue
         mine = records[OURS]
-        rivals = [
+        others = [
             (name, record)
             for name, record in records.items()
             if not name.startswith("grople")
@@ -132,9 +132,9 @@ def goal_table(found: Records, data: Iterable[str]) -> str:
         ]
         row = [dataset, share(mine["example_f1"]), number(seconds_to_fit(mine)),
                f"{thousand_rows(mine):.3f}"]  # fmt: skip
-        if not rivals:
+        if not others:
             rows.append([*row, "none", "", ""])
-        for name, record in rivals:
+        for name, record in others:
             # What is too quick for the clock counts as what it can tell.
             fit = max(seconds_to_fit(record), 1e-3) / max(seconds_to_fit(mine), 1e-3)
             predict = max(thousand_rows(record), 1e-5) / max(thousand_rows(mine), 1e-5)

@@ -8,29 +8,35 @@ from typing import TYPE_CHECKING, Any
 from grople.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
-    from grople.estimator import GroPLE
-    from grople.modelfile import load_model
-    from grople.moments import Moments
-    from grople.search import GroPLECV
+    from grople.estimators import GroPLE, GroPLECV
+    from grople.io import load_model, save_model
+    from grople.moments import RowSummary, summarise
+    from grople.solver import Solver
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "DataError",
     "GroPLE",
     "GroPLECV",
     "ModelFileError",
-    "Moments",
+    "RowSummary",
+    "Solver",
     "load_model",
+    "save_model",
+    "summarise",
     "__version__",
 ]
 
 # Imported when first used: a command that reads no data need not wait for scikit-learn.
 _HOMES = {
-    "GroPLE": "grople.estimator",
-    "GroPLECV": "grople.search",
-    "Moments": "grople.moments",
-    "load_model": "grople.modelfile",
+    "GroPLE": "grople.estimators",
+    "GroPLECV": "grople.estimators",
+    "RowSummary": "grople.moments",
+    "Solver": "grople.solver",
+    "load_model": "grople.io",
+    "save_model": "grople.io",
+    "summarise": "grople.moments",
 }
 
 

@@ -1,12 +1,28 @@
-"""The exceptions a user can meet, and the one sentence for a missing extra."""
+"""The exceptions a user can meet, parameters checked from a table, and missing extras."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DataError", "MissingExtraError", "ModelFileError", "require"]
+__all__ = [
+    "Choice",
+    "DataError",
+    "Flag",
+    "MissingExtraError",
+    "ModelFileError",
+    "Number",
+    "Parameter",
+    "Portion",
+    "Whole",
+    "check_parameters",
+    "require",
+]
 
 
 class DataError(ValueError):
@@ -64,3 +80,98 @@ def require(module: str, extra: str, purpose: str) -> Any:
             f"{purpose} needs {package}, which is not installed: "
             f"run `pip install 'grople[{extra}]'`."
         ) from error
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from ``low`` to ``high``, whole if said so, or one of some words."""
+
+    low: float = 0.0
+    high: float = math.inf
+    words: tuple[str | None, ...] = ()
+    whole: bool = False
+
+    def complaint(self, value: Any) -> str | None:
+        """Return what the value should have been, or None if it is fine."""
+        if isinstance(value, str) or value is None:
+            fine = value in self.words
+        else:
+            kind = Integral if self.whole else Real
+            fine = isinstance(value, kind) and not isinstance(value, bool)
+            fine = fine and math.isfinite(value) and self.low <= value <= self.high
+        if fine:
+            return None
+        top = "" if math.isinf(self.high) else f" and at most {self.high:g}"
+        words = "".join(f", or {word!r}" for word in self.words)
+        name = "whole" if self.whole else "finite"
+        return f"a {name} number of at least {self.low:g}{top}{words}"
+
+
+def Whole(low: int = 1, words: tuple[str | None, ...] = ()) -> Number:
+    """Return a whole number of at least ``low``."""
+    return Number(low, words=words, whole=True)
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A whole number of at least 1, or a share (a float from 0 to 1, not 0) of all there are."""
+
+    words: tuple[str, ...] = ()
+
+    def complaint(self, value: Any) -> str | None:
+        """Return what the value should have been, or None if it is fine."""
+        if isinstance(value, str):
+            fine = value in self.words
+        elif isinstance(value, Integral):
+            fine = not isinstance(value, bool) and int(value) >= 1
+        else:
+            fine = isinstance(value, Real) and 0 < float(value) <= 1
+        if fine:
+            return None
+        words = "".join(f", or {word!r}" for word in self.words)
+        return f"a whole number of at least 1, or a share above 0.0 and at most 1.0{words}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values."""
+
+    values: tuple[Any, ...]
+
+    def complaint(self, value: Any) -> str | None:
+        """Return what the value should have been, or None if it is fine."""
+        if (value is None or isinstance(value, str)) and value in self.values:
+            return None
+        return "one of " + ", ".join(map(repr, self.values))
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False; ``words`` are names it also accepts."""
+
+    words: tuple[str, ...] = ()
+
+    def complaint(self, value: Any) -> str | None:
+        """Return what the value should have been, or None if it is fine."""
+        if isinstance(value, bool) or (isinstance(value, str) and value in self.words):
+            return None
+        return "True or False" + "".join(f", or {word!r}" for word in self.words)
+
+
+Parameter = Number | Portion | Choice | Flag
+
+
+def check_parameters(name: str, table: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Raise a ValueError that names the first parameter out of place.
+
+    Examples
+    --------
+    >>> check_parameters("GroPLE", {"beta": Number()}, {"beta": -1})
+    Traceback (most recent call last):
+        ...
+    ValueError: GroPLE: beta must be a finite number of at least 0; got -1
+    """
+    for parameter, value in values.items():
+        wanted = table[parameter].complaint(value) if parameter in table else None
+        if wanted is not None:
+            raise ValueError(f"{name}: {parameter} must be {wanted}; got {value!r}")

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from grople import metrics
 from grople.baselines import PLST
 from grople.datasets import Bundle
-from grople.estimator import GroPLE
+from grople.estimators import GroPLE
 from grople.folds import MultilabelStratifiedKFold
 from grople.inspection import Inspection, inspect_model
 
@@ -78,7 +78,7 @@ def showcase(
     random_state: int = 0,
     report: Callable[[str], None] = lambda step: None,
 ) -> Showcase:
-    """Cross-validate GroPLE beside two yardsticks, then look at its groups and its predictions.
+    """Cross-validate GroPLE and two yardsticks, then look at its groups and its predictions.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def showcase(
     methods: dict[str, Any] = {
         "most frequent labels": MostFrequent(),
         "PLST": PLST(),
-        "GroPLE": GroPLE(grouping="cosine", n_groups=20, random_state=random_state),
+        "GroPLE": GroPLE(random_state=random_state),
     }
     folds = MultilabelStratifiedKFold(n_folds, random_state=random_state)
     splits = list(folds.split(bundle.X, bundle.Y))
@@ -154,9 +154,9 @@ class MostFrequent(ClassifierMixin, BaseEstimator):
 
 def _groups(model: GroPLE, bundle: Bundle) -> tuple[LabelGroup, ...]:
     counts = np.asarray(bundle.Y.sum(axis=0)).ravel()
-    groups = []
-    for group in range(int(model.label_groups_.max()) + 1):
-        members = np.flatnonzero(model.label_groups_ == group)
+    groups, membership = [], model.label_groups_
+    for group in range(int(membership.max()) + 1):
+        members = np.flatnonzero(membership == group)
         members = members[np.argsort(-counts[members], kind="stable")]
         names = tuple(bundle.label_names[int(i)] for i in members)
         groups.append(LabelGroup(names, tuple(int(counts[i]) for i in members)))

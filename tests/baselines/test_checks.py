@@ -9,7 +9,9 @@ from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge
 
 PENALISED = {"fit_intercept": "penalised", "decision": "sign"}
 #: Scores decide alone; a calibrated probability of ½ need not lie at a score of zero.
-EXPECTED = {"check_classifier_multioutput": "probabilities are calibrated, scores are not"}
+EXPECTED = {
+    "check_classifier_multioutput": "probabilities are calibrated, scores are not",
+}
 
 
 @pytest.mark.filterwarnings("ignore:The published correlation term")

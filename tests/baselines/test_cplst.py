@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from grople.baselines import CPLST, PLST, Ridge
-from grople.datasets import make_grouped_multilabel
 
-DATA = make_grouped_multilabel(80, 30, 8, n_groups=3, random_state=1)
-X, B = DATA.X.toarray(), DATA.Y.toarray()
+from .forms import FORMS, fitted, small_data
+
+X, B = small_data(80, 30, 8, n_groups=3, seed=1)
 Y = 2.0 * B - 1.0
 MEAN = Y.mean(axis=0)
 #: Both sides solve well-conditioned systems of a few dozen unknowns: rounding, with some room.
@@ -52,13 +51,8 @@ def test_as_published_the_hat_matrix_has_no_intercept_but_the_regression_has(d):
 
 @pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
 def test_both_forms_of_the_moments_give_the_same_scores(fit_intercept):
-    rows = sp.csr_array(X)
-    scores = [
-        CPLST(3, 2.0, fit_intercept=fit_intercept, form=form, decision="sign")
-        .fit(rows, B)
-        .decision_function(rows)
-        for form in ("explicit", "implicit")
-    ]
+    model = CPLST(3, 2.0, fit_intercept=fit_intercept, decision="sign")
+    scores = [fitted(model, X, B, form).decision_function(X) for form in FORMS]
     # Conjugate gradients stop at a relative residual of 1e-10.
     np.testing.assert_allclose(*scores, rtol=1e-6, atol=1e-7)
 

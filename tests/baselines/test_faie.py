@@ -7,16 +7,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from grople import Moments
+from grople import summarise
 from grople.baselines import PLST, FaIE
-from grople.baselines.design import Design
-from grople.baselines.faie import leading_code
-from grople.datasets import make_grouped_multilabel
+from grople.baselines._design import Design
+from grople.baselines._faie import leading_code
 
-DATA = make_grouped_multilabel(80, 30, 8, n_groups=3, random_state=2)
-X, B = DATA.X.toarray(), DATA.Y.toarray()
+from .forms import FORMS, fitted, moments_of, small_data
+
+X, B = small_data(80, 30, 8, n_groups=3, seed=2)
 Y = 2.0 * B - 1.0
 #: Both sides solve well-conditioned systems of a few dozen unknowns: rounding, with some room.
 EXACT = {"rtol": 1e-8, "atol": 1e-9}
@@ -62,17 +61,6 @@ def test_scores_follow_the_definition_without_an_intercept():
     np.testing.assert_allclose(model.decision_function(X), hat(X, 1.0) @ U @ U.T @ Y, **EXACT)
 
 
-def test_scaling_is_seen_by_the_code_and_by_its_approximation():
-    deviation = X.std(axis=0)
-    features = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    mean = Y.mean(axis=0)
-    U = code(Y - mean, features, 3, 1.0, 20.0)
-    model = FaIE(3, 1.0, 20.0, scale=True, decision="sign").fit(X, B)
-    expected = hat(features, 1.0) @ U @ U.T @ (Y - mean) + mean
-    np.testing.assert_allclose(model.decision_function(X), expected, **EXACT)
-    np.testing.assert_allclose(model.approximate(X, B), U @ U.T @ (Y - mean) + mean, **EXACT)
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
 def test_an_approximation_is_that_of_the_model_as_it_is_now(fit_intercept):
     model = FaIE(4, 1.0, 2.0, fit_intercept=fit_intercept, decision="sign")
@@ -85,14 +73,14 @@ def test_an_approximation_is_that_of_the_model_as_it_is_now(fit_intercept):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("form", ["explicit", "implicit"])
+@pytest.mark.parametrize("form", FORMS)
 def test_the_code_is_orthonormal_and_decoded_by_the_labels(form, fit_intercept):
-    design = Design(Moments.from_data(sp.csr_array(X), B, form=form), fit_intercept)
+    design = Design(moments_of(X, B, form=form), fit_intercept)
     result = leading_code(design, 4, 1.0, 3.0)
     labels = Y - Y.mean(axis=0) if fit_intercept else Y
     features = X - X.mean(axis=0) if fit_intercept else X
     U = labels @ result.A + features @ result.C
-    # The implicit form stops its solver at a relative residual of 1e-12.
+    # With kept rows the solver stops at a relative residual of 1e-12.
     np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-8)
     np.testing.assert_allclose(U.T @ labels, result.V, atol=1e-7)
 
@@ -100,13 +88,8 @@ def test_the_code_is_orthonormal_and_decoded_by_the_labels(form, fit_intercept):
 @pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
 @pytest.mark.parametrize(("d", "ridge", "alpha"), SETTINGS)
 def test_both_forms_of_the_moments_give_the_same_scores(d, ridge, alpha, fit_intercept):
-    rows = sp.csr_array(X)
-    scores = [
-        FaIE(d, ridge, alpha, fit_intercept=fit_intercept, form=form, decision="sign")
-        .fit(rows, B)
-        .decision_function(rows)
-        for form in ("explicit", "implicit")
-    ]
+    model = FaIE(d, ridge, alpha, fit_intercept=fit_intercept, decision="sign")
+    scores = [fitted(model, X, B, form).decision_function(X) for form in FORMS]
     # Directions of the code that carry little converge to the square root of the tolerance.
     np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-6)
 
@@ -120,7 +103,7 @@ def test_a_larger_alpha_makes_the_code_easier_to_predict():
     """tr(UᵀHU), which α rewards, can only grow with it."""
     features = X - X.mean(axis=0)
     H = hat(features, 1.0)
-    design = Design(Moments.from_data(X, B))
+    design = Design(moments_of(X, B))
     shares = []
     for alpha in (0.0, 1.0, 10.0, 100.0, 1e4):
         found = leading_code(design, 4, 1.0, alpha)
@@ -134,9 +117,9 @@ def test_memory_does_not_depend_on_the_rows():
     """An N×N matrix of these rows would take 20 GB."""
     rng = np.random.default_rng(0)
     n = 50_000
-    moments = Moments.from_data(rng.normal(size=(n, 10)), rng.random((n, 6)) < 0.3)
+    summary = summarise(rng.normal(size=(n, 10)), rng.random((n, 6)) < 0.3, max_kept_rows=0)
     tracemalloc.start()
-    FaIE(3, 1.0, decision="sign").fit_moments(moments)
+    FaIE(3, 1.0, decision="sign").fit_summary(summary)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2e6

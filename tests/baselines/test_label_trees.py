@@ -10,7 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import label_ranking_average_precision_score
 
-from grople.baselines.label_trees import LabelTrees, label_components
+from grople.baselines import LabelTrees
+from grople.baselines._label_trees import label_components
 from grople.datasets import make_grouped_multilabel
 
 

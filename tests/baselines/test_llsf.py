@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
-from grople import Moments
 from grople.baselines import LLSF, Ridge
-from grople.baselines.design import Design
-from grople.baselines.llsf import PublishedLLSF
-from grople.datasets import make_grouped_multilabel
+from grople.baselines._design import Design
+from grople.baselines._llsf import PublishedLLSF
 
-DATA = make_grouped_multilabel(100, 15, 6, n_groups=2, random_state=4)
-X, B = DATA.X.toarray(), DATA.Y.toarray().astype(float)
+from .forms import FORMS, fitted, moments_of, small_data
+
+X, B = small_data(100, 15, 6, n_groups=2, seed=4)
 
 
 def shrunk(W, threshold):
@@ -110,15 +108,14 @@ def published_on_rows(alpha, beta, gamma, max_iter=100):
     ("alpha", "beta", "gamma"),
     [(1e-4, 0.1, 0.1), (0.01, 1.0, 0.01), (10.0, 1e-4, 0.01), (1e3, 10.0, 0.1)],
 )
-@pytest.mark.parametrize("form", ["explicit", "implicit"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.filterwarnings("ignore:The published correlation term")
 def test_the_published_scheme_needs_moments_only(alpha, beta, gamma, form):
     W, steps = published_on_rows(alpha, beta, gamma)
-    model = LLSF(
-        alpha, beta, gamma, correlation="published", fit_intercept=False, form=form, decision="sign"
-    ).fit(sp.csr_array(X), B)
+    model = LLSF(alpha, beta, gamma, correlation="published", fit_intercept=False, decision="sign")
+    fitted(model, X, B, form)
     assert model.n_iter_ == steps
-    # The implicit form estimates the largest eigenvalue, hence the step, to 1e-3 only if D > 256.
+    # Kept rows estimate the largest eigenvalue, hence the step, to 1e-3 only if D > 256.
     np.testing.assert_allclose(model.coef_.T, 2 * W, rtol=1e-6, atol=1e-7)
     scores = model.decision_function(X)
     np.testing.assert_allclose(scores, 2 * (X @ W) - 1, rtol=1e-6, atol=1e-6)
@@ -129,7 +126,7 @@ def test_the_published_objective_is_said_to_have_no_minimum():
     model = LLSF(1e4, 1.0, 0.1, correlation="published", fit_intercept=False, decision="sign")
     with pytest.warns(UserWarning, match="unbounded below"):
         model.fit(X, B)
-    problem = PublishedLLSF(Design(Moments.from_data(X, B), fit_intercept=False))
+    problem = PublishedLLSF(Design(moments_of(X, B), fit_intercept=False))
     assert problem.unbounded(1e4)
     assert not problem.unbounded(0.0)
 
@@ -147,13 +144,8 @@ def test_the_published_scheme_with_an_intercept_centres_both_sides():
 
 @pytest.mark.parametrize("correlation", ["laplacian", "psd", None])
 def test_both_forms_of_the_moments_give_the_same_scores(correlation):
-    rows = sp.csr_array(X)
-    scores = [
-        LLSF(1.0, 0.2, 1.0, correlation=correlation, form=form, tol=1e-8, max_iter=10_000)
-        .fit(rows, B)
-        .decision_function(rows)
-        for form in ("explicit", "implicit")
-    ]
+    model = LLSF(1.0, 0.2, 1.0, correlation=correlation, tol=1e-8, max_iter=10_000)
+    scores = [fitted(model, X, B, form).decision_function(X) for form in FORMS]
     # Both stop at a certified 1e-8 of the targets' size, which leaves 1e-4 in single scores.
     np.testing.assert_allclose(*scores, atol=1e-3)
 

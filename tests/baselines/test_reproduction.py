@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
 from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE
-from grople.baselines.settings import approximation_setting
 from grople.datasets import read
+from grople.published import approximation_setting, published_data
 
 from .protocol import MEASURES, published_splits
 
@@ -155,7 +155,7 @@ def settings_found():
         *(
             (cls.published(name), "genbase-authors" if name == "genbase" else name, True)
             for cls in (PLST, CPLST, FaIE)
-            for name in cls._published
+            for name in published_data(cls.__name__)
             if (cls, name) not in known
         )
     )
@@ -182,7 +182,7 @@ def approximations():
                 not (name in quick and cls is not FaIE),
             )
             for cls in (PLST, CPLST, FaIE)
-            for name in cls._published
+            for name in published_data(cls.__name__)
         )
     )
 

@@ -12,7 +12,7 @@ from grople import GroPLE
 from grople.baselines import Ridge
 from grople.cli.app import app
 from grople.datasets import make_grouped_multilabel
-from grople.modelfile import save_model
+from grople.io import save_model
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_the_summary_names_groups_labels_and_features(model_file):
     assert "GroPLE: 9 labels, 20 features, learnt from 300 rows" in shown.output
     assert "3 groups of labels" in shown.output
     assert "[bold]one</script>" in shown.output
-    assert "out of fold" in shown.output
+    assert "on held-out rows" in shown.output
     assert "word" in shown.output
 
 
@@ -76,13 +76,13 @@ def test_the_page_is_written_and_nothing_else(model_file, tmp_path):
     assert run(model_file, "-o", target, "--quiet").output == ""
 
 
-def test_a_model_without_groups_or_moments_is_shown_too(data, tmp_path):
+def test_a_model_without_groups_or_rows_is_shown_too(data, tmp_path):
     path = tmp_path / "ridge.grople"
-    save_model(path, Ridge(1.0).fit(data.X, data.Y), with_moments=False)
+    save_model(path, Ridge(1.0).fit(data.X, data.Y), with_rows=False)
     shown = run(path)
     assert shown.exit_code == 0
     assert "Ridge: 9 labels" in shown.output
-    assert "out of fold" in shown.output
+    assert "on held-out rows" in shown.output
     assert run(path, "-o", tmp_path / "ridge.html").exit_code == 0
     assert "groups" not in (tmp_path / "ridge.html").read_text().partition("<main")[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import resource
@@ -11,9 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
+from grople import GroPLE, load_model
+from grople.cli import options
+from grople.cli.app import app
+from grople.cli.fit import PARAMETERS
 from grople.errors import MissingExtraError
-from grople.modelfile import files, load_model
+from grople.io import _model_file
+from grople.solver import GROUPINGS
 from grople.tagging.fitting import load_tagger
 from tests.cli.messages import assert_one_message
 
@@ -84,7 +91,38 @@ def test_margins_from_fitting_to_adding_rows(grople_command, things):
     assert "GroPLE, margin .3" in compared
     refused = grople_command(*FIT, "--margin", "1")
     assert refused.returncode == 2
-    assert "--margin are of GroPLE, not of ridge" in " ".join(refused.stderr.split())
+    assert "--margin: of GroPLE, not of ridge" in " ".join(refused.stderr.split())
+
+
+def test_options_are_the_parameters_of_grople_with_its_defaults(grople_command, things):
+    defaults = {name: p.default for name, p in inspect.signature(GroPLE).parameters.items()}
+    shown = {param.name: param for param in get_command(app).commands["fit"].params}
+    assert {*PARAMETERS, "decision", "random_state", "solver"} == {*defaults}
+    for name, option in PARAMETERS.items():
+        assert shown[option].help.endswith(f"[{defaults[name]}].") or (
+            f"[{defaults[name]}]:" in shown[option].help
+        )
+    assert shown["metric"].default == defaults["decision"]
+    assert options.GROUPINGS == GROUPINGS
+    fit = (*FIT[:4], "--folds", "0")
+    said(grople_command(*fit))
+    assert load_model(things / "new.grople").get_params() == defaults | {"random_state": 0}
+    others = {
+        "n_components": 3, "n_groups": "auto", "grouping": "cosine", "lambda_1": 0.01,
+        "lambda_2": 0.5, "alpha": 0.0, "beta": 0.001, "gamma": 0.5, "margin": 0.1,
+        "max_kept_rows": 50,
+    }  # fmt: skip
+    given = [
+        word
+        for name, value in others.items()
+        for word in (f"--{PARAMETERS[name].replace('_', '-')}", str(value))
+    ]
+    said(grople_command(*fit, *given))
+    model = load_model(things / "new.grople")
+    assert model.get_params() == defaults | others | {"random_state": 0}
+    wrong = grople_command(*fit, "--gamma", "much")
+    assert wrong.returncode == 2
+    assert "'much' is no number, and not auto" in " ".join(wrong.stderr.split())
 
 
 def test_fit_in_json_and_in_silence(grople_command, things):
@@ -203,15 +241,33 @@ def test_update_and_forget(grople_command, things):
     change = json.loads(said(result))
     assert (change["added"], change["rows"]) == (9, 63)
     assert change["before"]["example_f1"] > 0.5
-    for one, other in zip(before, scores(), strict=True):
-        assert one == pytest.approx(other, abs=2e-6)  # written to six places
+    assert scores() == before
     again = grople_command("fit", "--update", "m.grople", "--forget", "more.jsonl", "-o",
                            "m.grople", "--quiet")  # fmt: skip
     assert again.returncode == 0
     twice = grople_command(
         "fit", "--update", "m.grople", "--forget", "more.jsonl", "-o", "m.grople"
     )
-    assert_one_message(twice, "more.jsonl", "not all added before")
+    assert_one_message(twice, "more.jsonl", "never added")
+
+
+def test_what_was_forgotten_is_reported(grople_command, things):
+    forget = ("fit", "--update", "m.grople", "--forget", "more.jsonl", "-o", "m.grople")
+    text = said(grople_command(*forget, "--report", "gone.json"))
+    assert "wrote gone.json" in text
+    report = json.loads((things / "gone.json").read_text())
+    assert (report["rows_removed"], report["rows_left"]) == (9, 54)
+    assert report["labels_removed"]["editor"] == 3
+    assert len(report["keys_removed"]) == 9
+    assert report["checksum_before"] != report["checksum_after"]
+    left = load_tagger(things / "m.grople", with_rows=True).model
+    assert report["checksum_after"] == left.summary_.checksum()
+    assert "fresh" in report["statement"]
+    # Rows that were not there: neither a model nor a report.
+    again = ("-o", "n.grople", "--report", "n.json")
+    assert_one_message(grople_command(*forget[:-2], *again), "more.jsonl")
+    assert not (things / "n.grople").exists()
+    assert not (things / "n.json").exists()
 
 
 def test_a_model_of_json_lines_grows_from_a_table(grople_command, things):
@@ -260,7 +316,7 @@ def test_export(grople_command, things):
         grople_command("predict", "m.grople", "more.jsonl")
     )
     stuck = grople_command("fit", "more.jsonl", "--update", "slim.grople", "-o", "x.grople")
-    assert_one_message(stuck, "without its moments")
+    assert_one_message(stuck, "without its rows")
     pytest.importorskip("onnx")
     assert "wrote m.onnx" in said(grople_command("export", "m.grople", "--onnx", "m.onnx"))
     assert (things / "m.onnx").stat().st_size > 100
@@ -333,6 +389,8 @@ def test_every_mistake_is_one_sentence(grople_command, things, arguments, parts)
         (*FIT[:4], "--folds", "1"),
         (*FIT[:4], "--tags", "a", "--labels", "b"),
         (*FIT, "--components", "3"),
+        (*FIT, "--report", "x.json"),
+        ("fit", "--update", "m.grople", "--forget", "more.jsonl", "-o", "x", "--report", "x"),
         ("predict", "m.grople"),
         ("predict", "m.grople", "things.jsonl", "--to", "xml"),
         ("predict", "m.grople", "things.jsonl", "--top-k", "0"),
@@ -353,7 +411,7 @@ def test_wrong_commands_show_the_usage(grople_command, things, arguments):
 
 def test_a_model_of_another_version(grople_command, things, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(files, "FORMAT_VERSION", files.FORMAT_VERSION + 1)
+        patch.setattr(_model_file, "FORMAT_VERSION", _model_file.FORMAT_VERSION + 1)
         assert grople_command(*FIT).returncode == 0
     result = grople_command("predict", "new.grople", "things.jsonl")
     assert_one_message(result, "new.grople", "upgrade grople")

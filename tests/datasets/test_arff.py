@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import DENSE_ARFF, LABELS_XML, SPARSE_ARFF, finite, names
 
 from grople.datasets import _arff_rows
 from grople.datasets._arff_header import quote, read_header, unquote
@@ -20,6 +19,7 @@ from grople.datasets._arff_values import domains_of
 from grople.datasets.arff import read_arff, write_arff
 from grople.datasets.bundle import Bundle
 from grople.errors import DataError
+from tests.datasets.reader_samples import DENSE_ARFF, LABELS_XML, SPARSE_ARFF, finite, names
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

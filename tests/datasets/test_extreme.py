@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import EXTREME, LIBSVM, bundles
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -20,6 +19,7 @@ from grople.datasets._extreme_rows import RowGrammar
 from grople.datasets.bundle import Bundle
 from grople.datasets.extreme import read_extreme, read_libsvm, write_extreme
 from grople.errors import DataError
+from tests.datasets.reader_samples import EXTREME, LIBSVM, bundles
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

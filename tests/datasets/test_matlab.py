@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from reader_samples import mat5, mat73
 
 from grople.datasets.bundle import Bundle
 from grople.datasets.matlab import read_matlab
 from grople.errors import DataError, MissingExtraError
+from tests.datasets.reader_samples import mat5, mat73
 
 X = np.array([[1.0, 0, 2], [0, 0, 3], [4, 5, 0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reader_samples import LABELS_XML, xml_names
 
 from grople.datasets._mulan import labels_document, read_label_names
 from grople.errors import DataError
+from tests.datasets.reader_samples import LABELS_XML, xml_names
 
 
 def names(tmp_path: Path, content: bytes) -> dict[str, int]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from reader_samples import npz, npz_arrays
 
 from grople.datasets.bundle import Bundle
 from grople.datasets.npz import read_npz, write_npz
 from grople.errors import DataError
+from tests.datasets.reader_samples import npz, npz_arrays
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_byte_order_and_integers(load: Any) -> None:
 
 def test_round_trip_keeps_precision_and_layout(tmp_path: Path) -> None:
     for dtype in (np.float32, np.float64):
-        X = sp.random_array((20, 9), density=0.2, rng=0, dtype=dtype, format="csr")
+        X = sp.random_array((20, 9), density=0.2, random_state=0, dtype=dtype, format="csr")
         bundle = Bundle(X, np.eye(20, 3, dtype=int), source="here")
         write_npz(bundle, tmp_path / "x.npz")
         with np.load(tmp_path / "x.npz", allow_pickle=False) as arrays:

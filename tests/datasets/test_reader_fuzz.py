@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import valid_files
 
 from grople.datasets._mulan import read_label_names
 from grople.datasets.bundle import Bundle
 from grople.datasets.reading import READERS, read
 from grople.errors import DataError
+from tests.datasets.reader_samples import valid_files
 
 VALID = valid_files()
 fuzz = settings(

@@ -14,11 +14,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import CSV, DENSE_ARFF, JSONL, LABELS_XML, bundles, npz, valid_files
 
 from grople.datasets.bundle import Bundle
 from grople.datasets.reading import READERS, WRITERS, detect, read, write
 from grople.errors import DataError
+from tests.datasets.reader_samples import (
+    CSV,
+    DENSE_ARFF,
+    JSONL,
+    LABELS_XML,
+    bundles,
+    npz,
+    valid_files,
+)
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from grople.datasets import Bundle, describe, read
+from grople.datasets.catalogue import names
 
 
 def test_a_card_by_hand():
@@ -78,7 +79,8 @@ SORTED = {"corel5k", "corel16k001", "genbase"}
 @pytest.mark.data
 def test_real_data_sets(shared_data):
     """The label shift is reported where it is and nowhere else; known defects are found."""
-    cards = {path.stem: describe(read(path)) for path in (shared_data / "npz").glob("*.npz")}
+    paths = (shared_data / "npz").glob("*.npz")
+    cards = {path.stem: describe(read(path)) for path in paths if path.stem in names()}
     assert {n: c.halves.shift for n, c in cards.items() if c.halves.verdict == "shifted"} == SHIFTS
     assert {n for n, c in cards.items() if c.halves.verdict == "differ"} == SORTED
     assert {n for n, c in cards.items() if c.leaks} == {

@@ -14,11 +14,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reader_samples import CSV, TSV, finite, parquet
 
 from grople.datasets.bundle import Bundle
 from grople.datasets.tables import read_parquet, read_table
 from grople.errors import DataError, MissingExtraError
+from tests.datasets.reader_samples import CSV, TSV, finite, parquet
 
 
 def dense(matrix: Any) -> Any:

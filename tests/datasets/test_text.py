@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reader_samples import JSONL
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from grople.datasets.text import TextTable, read_jsonl, read_texts, tfidf, vectorise
 from grople.errors import DataError
+from tests.datasets.reader_samples import JSONL
 
 
 @pytest.fixture

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from grople.optim import L1, TwoSidedQuadratic, block_proximal, blocks_of_rows, proximal_gradient
-from grople.optim.proximal import optimality_gap
+from grople.optim import (
+    L1,
+    TwoSidedQuadratic,
+    block_proximal,
+    blocks_of_rows,
+    optimality_gap,
+    proximal_gradient,
+)
 
 
 def problem(alpha=0.0, gamma=0.0, seed=0, n=80, rows=300, columns=5, correlated=1.0):

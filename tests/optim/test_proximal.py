@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
-from grople.optim import L1, GroupRows, Quadratic, proximal_gradient
-from grople.optim.proximal import optimality_gap
+from grople.optim import L1, GroupRows, Quadratic, optimality_gap, proximal_gradient
 
 
 def regression(seed=0, n=60, d=20, t=6, correlated=0.0):

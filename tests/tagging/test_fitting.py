@@ -11,12 +11,12 @@ from sklearn.preprocessing import Normalizer
 
 from grople import metrics
 from grople.baselines import PLST
-from grople.datasets import Bundle, make_grouped_multilabel
+from grople.datasets import Bundle, load, make_grouped_multilabel
 from grople.datasets.text import TextTable
 from grople.errors import DataError
+from grople.features import InteractionFeatures, without_interactions
 from grople.folds import MultilabelStratifiedKFold
-from grople.modelfile import save_model
-from grople.pairs import FeaturePairs
+from grople.io import save_model
 from grople.tagging.changing import change_tagger
 from grople.tagging.comparing import MEASURES, compare_methods
 from grople.tagging.evaluating import evaluate_tagger
@@ -29,6 +29,7 @@ from grople.tagging.fitting import (
 )
 from grople.tagging.methods import METHODS, STORABLE, ConstantLabels, make_method, method_names
 from grople.tagging.reading import Reading, read_examples
+from tests.tagging.things import fitted_afresh
 
 
 @pytest.fixture(scope="module")
@@ -62,38 +63,56 @@ def test_a_model_that_python_stored_takes_rows(numbers, tmp_path):
     assert result.unknown_labels == ()
 
 
-@pytest.mark.parametrize("method", ["grople", "ridge"])
-def test_growing_and_forgetting_are_exact(folder, method):
-    settings = {"n_components": 3, "n_groups": 2} if method == "grople" else {}
-    whole, reading = read_examples(folder / "things.jsonl")
-    more, _ = read_examples(folder / "more.jsonl")
-    fewer, _ = read_examples(folder / "fewer.jsonl")
+def assert_same_predictions(one, other, X):
+    """To the last bit."""
+    for answer in ("decision_function", "predict_proba"):
+        np.testing.assert_array_equal(getattr(one, answer)(X), getattr(other, answer)(X))
+    assert (one.predict(X) != other.predict(X)).nnz == 0
 
-    def fitted():
-        return fit_tagger(whole, reading, method=method, text={"min_df": 1}, **settings)[0]
 
-    before = fitted().model
-    without, change = change_tagger(fitted(), remove=more)
-    assert (change.removed, change.rows) == (9, 54)
-    again, change = change_tagger(without, add=more)
-    assert (change.added, change.rows, change.new_labels) == (9, 63, ())
-    X = again.features.transform(whole.texts)
-    # Moments are sums: what is added and taken away again is the same to rounding.
-    assert np.allclose(again.model.decision_function(X), before.decision_function(X), atol=1e-7)
-    # A fresh fit on fewer rows, with the features of the first.
-    rows, Y, names = labelled_rows(again, fewer)
-    fresh = fitted().model
-    fresh.fit(rows, Y)
-    gone, _ = change_tagger(again, remove=more)
-    order = [list(gone.model.classes_).index(name) for name in names]
-    assert np.allclose(
-        gone.model.decision_function(X)[:, order], fresh.decision_function(X), atol=1e-7
-    )
+def debian_packages():
+    """Rows enough for a re-ranker: all, some of them, and the others."""
+    data = load("debtags-mini")
+    names = [str(name) for name in data.label_names]
+    return [
+        Bundle(data.X[rows], data.Y[rows], data.feature_names, names)
+        for rows in (slice(600), slice(450), slice(450, 600))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [("texts", "grople"), ("texts", "ridge"), ("rows", "grople")]
+)
+def test_growing_and_forgetting_are_exact(folder, tmp_path, kind, method):
+    """With model files in between, the model is that of a fresh fit of the same rows."""
+    if kind == "texts":
+        parts = [read_examples(folder / f"{n}.jsonl")[0] for n in ("things", "fewer", "more")]
+    else:
+        parts = debian_packages()
+    whole, fewer, more = parts
+    settings = {"text": {"min_df": 1}} if kind == "texts" else {}
+    tagger = fit_tagger(whole, method=method, random_state=1, **settings)[0]
+    X, *_ = labelled_rows(tagger, whole)
+
+    def stored(changed):
+        changed.save(tmp_path / "m.grople")
+        return load_tagger(tmp_path / "m.grople", with_rows=True)
+
+    without, change = change_tagger(stored(tagger), remove=more)
+    n_rows, n_removed = labelled_rows(tagger, fewer)[0].shape[0], X.shape[0] - change.rows
+    assert (change.removed, change.rows) == (n_removed, n_rows)
+    assert change.forgotten["rows_left"] == n_rows
+    fresh = fitted_afresh(tagger, fewer)
+    assert change.forgotten["checksum_after"] == fresh.summary_.checksum()
+    assert_same_predictions(without.model, fresh, X)
+    again, change = change_tagger(stored(without), add=more)
+    assert (change.added, change.new_labels, change.forgotten) == (n_removed, (), None)
+    assert_same_predictions(again.model, tagger.model, X)
 
 
 def test_new_labels_join_and_strangers_cannot_leave(tagger, folder, tmp_path):
     tagger.save(tmp_path / "m.grople")
-    loaded = load_tagger(tmp_path / "m.grople", moments=True)
+    loaded = load_tagger(tmp_path / "m.grople", with_rows=True)
     table = TextTable(("a chess clock",) * 3, (("clock", "game"),) * 3, source="new.jsonl")
     grown, change = change_tagger(loaded, add=table)
     assert change.new_labels == ("clock",)
@@ -117,8 +136,7 @@ def test_unit_rows_can_be_forgotten_dense_or_sparse(numbers):
     sparse = Bundle(sp.csr_array(numbers.X), numbers.Y, label_names=numbers.label_names)
     fitted, _ = fit_tagger(dense, method="plst", normalize=True)
     changed, change = change_tagger(fitted, remove=part(sparse, np.arange(40)))
-    assert change.rows == 200
-    assert len(changed.model._reservoir) == 200
+    assert change.rows == changed.model.summary_.n_rows == 200
 
 
 def test_quality_is_cross_validated_on_the_same_folds(numbers):
@@ -254,20 +272,14 @@ def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, metho
         return fit_tagger(whole, reading, method=method, pairs=True, text={"min_df": 1}, **settings)
 
     tagger, facts = fitted()
-    assert facts.features == len(tagger.features.names) > len(tagger.features.own.names)
+    assert facts.features == len(tagger.features.names) > len(without_interactions(tagger.features))
     assert "game & players" in tagger.features.names
     tagger.save(tmp_path / "m.grople")
-    loaded = load_tagger(tmp_path / "m.grople", moments=True)
-    texts = ["a game server", "sound of a chess game"]
-    rows = [t.model.predict_proba(t.features.transform(texts)) for t in (tagger, loaded)]
-    assert np.array_equal(*rows)
+    loaded = load_tagger(tmp_path / "m.grople", with_rows=True)
     without, change = change_tagger(loaded, remove=more)
     assert change.rows == 54
     again, _ = change_tagger(without, add=more)
-    X = tagger.features.transform(whole.texts)
-    # Moments are sums: what is added and taken away again is the same to rounding.
-    scores = (t.model.decision_function(X) for t in (tagger, again))
-    np.testing.assert_allclose(*scores, atol=1e-7)
+    assert_same_predictions(again.model, tagger.model, tagger.features.transform(whole.texts))
 
 
 def test_quality_with_pairs_finds_them_in_every_fold(numbers):
@@ -275,10 +287,8 @@ def test_quality_with_pairs_finds_them_in_every_fold(numbers):
     quality = tagger_quality(tagger, numbers, n_folds=3).methods[-1]
     values = []
     for train, test in MultilabelStratifiedKFold(3, random_state=0).split(numbers.Y, numbers.Y):
-        before = make_pipeline(Normalizer(), FeaturePairs())
-        model = make_method("ridge", form=tagger.model.moments_.form).fit(
-            before.fit_transform(numbers.X[train]), numbers.Y[train]
-        )
+        before = make_pipeline(Normalizer(), InteractionFeatures())
+        model = make_method("ridge").fit(before.fit_transform(numbers.X[train]), numbers.Y[train])
         predicted = model.predict(before.transform(numbers.X[test]))
         values.append(metrics.example_f1(numbers.Y[test], predicted, zero_division=0.0))
     assert quality.values["example_f1"] == pytest.approx(values, abs=1e-12)

@@ -14,7 +14,7 @@ from grople.datasets import Bundle, make_grouped_multilabel, write
 from grople.datasets._streams import BLOCK_BYTES
 from grople.errors import DataError
 from grople.tagging.reading import Reading
-from grople.tagging.records import aligned_features, open_records, plain_rows
+from grople.tagging.records import aligned_features, open_records
 
 
 def rows_of(path, reading=None, **wanted):
@@ -163,11 +163,3 @@ def test_features_are_aligned_by_name_or_number():
     assert aligned_features(bundle, ["x", "y", "z"], 3).tolist() == np.eye(3).tolist()
     with pytest.raises(DataError, match="3 features, but the model has 2"):
         aligned_features(bundle, ["x", "y"], 2)
-
-
-def test_rows_of_unit_length_have_the_same_bits_dense_or_sparse():
-    from grople.features import Features
-
-    X = np.random.default_rng(0).normal(size=(200, 37))
-    features = Features.plain([f"f{i}" for i in range(37)], unit_rows=True)
-    assert np.array_equal(plain_rows(features, X), plain_rows(features, sp.csr_array(X)).toarray())

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-__all__ = ["make_documents", "write_documents"]
+from sklearn.base import clone
+
+from grople.tagging.changing import spread_labels
+from grople.tagging.fitting import Examples, Tagger, labelled_rows
+
+__all__ = ["fitted_afresh", "make_documents", "write_documents"]
 
 THINGS = {
     "game": ("a chess game for two players", "a card game", "an arcade game with sound"),
@@ -25,6 +31,13 @@ def make_documents() -> list[dict[str, object]]:
                 words = f"{text} {'old ' * (copy % 3)}thing{copy}"
                 found.append({"name": name, "text": words, "tags": tags})
     return found
+
+
+def fitted_afresh(tagger: Tagger, examples: Examples) -> Any:
+    """Return a model of examples with a tagger's words, its grid and its order of labels."""
+    X, Y, names = labelled_rows(tagger, examples)
+    Y = spread_labels(Y, names, list(tagger.model.classes_))
+    return clone(tagger.model).fit(X, Y, like=tagger.model)
 
 
 def write_documents(folder: Path) -> None:

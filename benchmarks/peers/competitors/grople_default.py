@@ -1,4 +1,4 @@
-"""GroPLE as it comes: its decision is fitted on out-of-fold scores from moments."""
+"""GroPLE as it comes: its decision is fitted on held-out scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GroPLE as it comes, with pairs of features beside the features."""
+"""GroPLE as it comes, with interaction features."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from sklearn.pipeline import make_pipeline
 
 from grople import GroPLE
-from grople.pairs import FeaturePairs
+from grople.features import InteractionFeatures
 
 __all__ = ["fit", "fit_decided", "predict", "ranking"]
 
 
 def fit(X: Any, Y: Any) -> Any:
-    return make_pipeline(FeaturePairs(), GroPLE(decision="sign", random_state=0)).fit(X, Y)
+    return make_pipeline(InteractionFeatures(), GroPLE(decision="sign", random_state=0)).fit(X, Y)
 
 
 def fit_decided(X: Any, Y: Any) -> Any:
-    return make_pipeline(FeaturePairs(), GroPLE(random_state=0)).fit(X, Y)
+    return make_pipeline(InteractionFeatures(), GroPLE(random_state=0)).fit(X, Y)
 
 
 def predict(model: Any, X: Any, measure: str) -> Any:

@@ -1,19 +1,20 @@
-"""The methods that GroPLE is compared with.
+"""The methods that GroPLE is compared with: estimators like it, with the same decision rules.
 
-Each is an estimator like :class:`grople.GroPLE`, with the same decision rules; PLST, CPLST, FaIE,
-LLSF, LEML and Ridge learn from moments as it does. The ``*_path`` functions search a method's grid
-with shared moments and decompositions.
+PLST, CPLST, FaIE, LLSF, LEML and Ridge learn from moments as it does. The ``*_path`` functions
+search a method's grid with shared moments and decompositions.
 """
 
-from grople.baselines.bsvm import BSVM
-from grople.baselines.cplst import CPLST, cplst_path
-from grople.baselines.faie import FaIE, faie_path
-from grople.baselines.leml import LEML
-from grople.baselines.leml_factors import leml_path
-from grople.baselines.llsf import LLSF, llsf_path
-from grople.baselines.mlsf import MLSF, mlsf_path
-from grople.baselines.plst import PLST, plst_path
-from grople.baselines.ridge_regression import Ridge, ridge_path
+from grople.baselines._bsvm import BSVM
+from grople.baselines._cplst import CPLST, cplst_path
+from grople.baselines._faie import FaIE, faie_path
+from grople.baselines._label_trees import LabelTrees
+from grople.baselines._leml import LEML
+from grople.baselines._leml_factors import leml_path
+from grople.baselines._llsf import LLSF, llsf_path
+from grople.baselines._mlsf import MLSF, mlsf_path
+from grople.baselines._others import OTHER_CLASSIFIERS, other_classifier
+from grople.baselines._plst import PLST, plst_path
+from grople.baselines._ridge import Ridge, ridge_path
 
 __all__ = [
     "BSVM",
@@ -21,7 +22,9 @@ __all__ = [
     "FaIE",
     "LEML",
     "LLSF",
+    "LabelTrees",
     "MLSF",
+    "OTHER_CLASSIFIERS",
     "PLST",
     "Ridge",
     "cplst_path",
@@ -29,6 +32,7 @@ __all__ = [
     "leml_path",
     "llsf_path",
     "mlsf_path",
+    "other_classifier",
     "plst_path",
     "ridge_path",
 ]

@@ -58,11 +58,10 @@ def compare(
 ) -> None:
     """Cross-validate methods on the same folds with the same decision rule.
 
-    Every method decides for --metric on out-of-fold scores of its training rows.
+    Every method decides for --metric on held-out scores of its training rows.
     """
-    from grople.datasets.text import TextTable
     from grople.tagging.fitting import compare_on
-    from grople.tagging.methods import METHODS, make_method, method_names, text_form
+    from grople.tagging.methods import METHODS, make_method, method_names
 
     try:
         names = method_names(methods)
@@ -79,13 +78,10 @@ def compare(
     with o.warnings_unless(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
         examples, _ = o.open_examples(data, reading)
-        estimators = {}
-        for name in names:
-            texts = isinstance(examples, TextTable)
-            form = text_form(name, None if pairs else max_features) if texts else {}
-            estimators[METHODS[name][0]] = make_method(
-                name, metric, random_state=seed, n_jobs=jobs, **form
-            )
+        estimators = {
+            METHODS[name][0]: make_method(name, metric, random_state=seed, n_jobs=jobs)
+            for name in names
+        }
         compared = compare_on(
             examples, estimators,
             metric=metric, n_folds=folds, random_state=seed, normalize=normalize, pairs=pairs,

@@ -21,7 +21,9 @@ from rich.progress import (
 if TYPE_CHECKING:
     from grople.datasets.download import Progress as Callback
 
-__all__ = ["bar_character", "download_progress", "make_console", "print_json", "progress"]
+__all__ = [
+    "bar_character", "download_progress", "json_text", "make_console", "print_json", "progress",
+]  # fmt: skip
 
 #: Width where there is no terminal to ask: wide enough that no table loses a column.
 PIPE_WIDTH = 110
@@ -41,9 +43,14 @@ def bar_character(console: Console) -> str:
     return "█" if console.encoding.lower().startswith("utf") else "#"
 
 
+def json_text(value: Any) -> str:
+    """Return a value as JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(value))
 
 
 @contextmanager
@@ -85,6 +92,8 @@ def progress(silent: bool = False) -> Iterator[Callable[[str, int, int], None]]:
         task = bars.add_task("starting", total=None)
 
         def report(step: str, done: int, total: int) -> None:
-            bars.update(task, description=step, completed=done, total=total or None)
+            # Of what nobody knows the size of, say how much there was.
+            shown = f"{step}: {done:,}" if done and not total else step
+            bars.update(task, description=shown, completed=done, total=total or None)
 
         yield report

@@ -33,7 +33,7 @@ def demo(
 ) -> None:
     """Go through the embedded data set, tags of Debian packages, from start to finish.
 
-    Shows what is in the data, how good GroPLE is beside two yardsticks, which groups of labels it
+    Shows what is in the data, how good GroPLE is next to two yardsticks, which groups of labels it
     found and what it says of packages it has not seen; writes all of it into one HTML page.
     """
     check_target(output)

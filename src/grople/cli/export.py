@@ -49,11 +49,11 @@ def export(
         raise typer.BadParameter("--onnx and --without-rows need a file each")
     tagger = load_tagger(model)
     if onnx is not None:
-        from grople.onnx import export_onnx
+        from grople.io import export_onnx
 
         export_onnx(tagger.model, onnx, features=tagger.features)
     if without_rows is not None:
-        tagger.save(without_rows, with_moments=False)
+        tagger.save(without_rows, with_rows=False)
     if json:
         print_json({"files": [str(path) for path in targets]})
     elif not quiet:

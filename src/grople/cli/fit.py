@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from grople.cli import options as o
-from grople.cli.console import make_console, print_json, progress
+from grople.cli.console import json_text, make_console, print_json, progress
 from grople.cli.quality import show_quality
 
 if TYPE_CHECKING:
@@ -25,16 +25,22 @@ Examples:
   grople fit notes.csv -o notes.grople --text body --tags topics --separator '|'
   grople fit medical -o medical.grople --normalize --pairs
   grople fit new.jsonl --update tags.grople -o tags.grople
-  grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople
+  grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople --report gone.json
 """
 
 METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
 
 
+#: Options of GroPLE, by the names of its parameters.
+PARAMETERS = {
+    "n_components": "components", "n_groups": "groups", "grouping": "grouping",
+    "lambda_1": "lambda_1", "lambda_2": "lambda_2", "alpha": "alpha", "beta": "beta",
+    "gamma": "gamma", "margin": "margin", "max_kept_rows": "max_kept_rows",
+}  # fmt: skip
 #: Options that describe a first fit: a model that is updated stays as it was described.
 FIRST = (
-    "normalize", "pairs", "max_features", "ngrams", "method", "search", "metric", "components",
-    "groups", "margin", "in_blocks", "folds", "seed",
+    "normalize", "pairs", "max_features", "ngrams", "method", "search", "metric",
+    *PARAMETERS.values(), "in_blocks", "folds", "seed",
 )  # fmt: skip
 
 
@@ -54,6 +60,13 @@ def fit(
     forget: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="With --update: remove these rows, exactly."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --forget: write what was removed, and checksums before and after (JSON).",
+        ),
     ] = None,
     format: o.Format = None,
     label_columns: o.Labels = None,
@@ -78,13 +91,16 @@ def fit(
         bool, typer.Option("--search", help="Choose the settings by cross-validation.")
     ] = False,
     metric: o.Metric = "example_f1",
-    components: Annotated[
-        int | None, typer.Option(metavar="D", min=1, help="Latent dimensions of GroPLE [auto].")
-    ] = None,
-    groups: Annotated[
-        int | None, typer.Option(metavar="K", min=1, help="Label groups of GroPLE [20].")
-    ] = None,
+    components: o.Components = None,
+    groups: o.Groups = None,
+    grouping: o.Grouping = None,
+    lambda_1: o.Lambda1 = None,
+    lambda_2: o.Lambda2 = None,
+    alpha: o.Alpha = None,
+    beta: o.Beta = None,
+    gamma: o.Gamma = None,
     margin: o.Margin = None,
+    max_kept_rows: o.KeptRows = None,
     in_blocks: Annotated[
         bool | None,
         typer.Option(
@@ -111,7 +127,7 @@ def fit(
     """Learn a tagger from a file of things and tags, and store it.
 
     Texts (JSON lines, or a table with a column of text) become TF-IDF features, which are stored
-    with the model. Prints what was found, what was chosen, and the cross-validated quality beside
+    with the model. Prints what was found, what was chosen, and the cross-validated quality next to
     that of the most frequent labels and of plain ridge regression; the quality of a file that is
     read in blocks is not measured (`grople evaluate` does it on another file).
     """
@@ -127,7 +143,11 @@ def fit(
         )
     if update is not None and data is None and forget is None:
         raise typer.BadParameter("give DATA to add, or --forget DATA to remove")
+    if report is not None and (forget is None or report == output):
+        raise typer.BadParameter("--report is on --forget, and a file of its own")
     o.check_model_target(output, data, forget)  # the model to update may be the one to write
+    if report is not None:
+        o.check_target(report, data, forget, update, output)
     read: dict[str, Any] = {
         "format": format, "labels": label_columns, "tags": tags, "text": text,
         "features": features, "ignore": ignore, "ids": id, "separator": separator,
@@ -141,24 +161,24 @@ def fit(
         ]
         if given:
             raise typer.BadParameter(f"{', '.join(given)}: for a first fit, not with --update")
-        _update(update, data, forget, output, read, without_rows, quiet, json)
+        _update(update, data, forget, output, report, read, without_rows, quiet, json)
         return
     from grople.tagging.fitting import fit_tagger, tagger_quality
     from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 
-    parameters: dict[str, Any] = {
-        "n_components": components, "n_groups": groups, "margin": margin,
-    }  # fmt: skip
-    parameters = {name: value for name, value in parameters.items() if value is not None}
+    parameters = {
+        name: context.params[option]
+        for name, option in PARAMETERS.items()
+        if context.params[option] is not None
+    }
     if parameters and method != "grople":
-        raise typer.BadParameter(
-            f"--components, --groups and --margin are of GroPLE, not of {method}"
-        )
-    with o.warnings_unless(quiet), progress(quiet or json) as report:
-        report("reading", 0, 1)
+        words = ", ".join(f"--{PARAMETERS[name].replace('_', '-')}" for name in parameters)
+        raise typer.BadParameter(f"{words}: of GroPLE, not of {method}")
+    with o.warnings_unless(quiet), progress(quiet or json) as told:
+        told("reading", 0, 1)
         settings: dict[str, Any] = {
             "method": method, "metric": metric, "normalize": normalize, "random_state": seed,
-            "text": o.text_settings(max_features, ngrams), "report": report, **parameters,
+            "text": o.text_settings(max_features, ngrams), "report": told, **parameters,
         }  # fmt: skip
         quality, notes = None, []
         wanted = o.make_reading(**read)
@@ -178,11 +198,11 @@ def fit(
             notes = list(getattr(examples, "notes", ()))
             if folds:
                 quality = tagger_quality(
-                    tagger, examples, n_folds=folds, random_state=seed, report=report
+                    tagger, examples, n_folds=folds, random_state=seed, report=told
                 )
                 tagger.notes["quality"] = quality.to_dict()
-        report("writing", 0, 1)
-        tagger.save(output, with_moments=not without_rows)
+        told("writing", 0, 1)
+        tagger.save(output, with_rows=not without_rows)
     if json:
         print_json(
             {"model": str(output), "bytes": output.stat().st_size, "choices": tagger.choices}
@@ -207,24 +227,28 @@ def _update(
     data: str | None,
     forget: str | None,
     output: Path,
+    report: Path | None,
     read: dict[str, Any],
     without_rows: bool,
     quiet: bool,
     json: bool,
 ) -> None:
+    from grople.pages.files import write_text
     from grople.tagging.changing import change_tagger
     from grople.tagging.fitting import load_tagger
 
-    with o.warnings_unless(quiet), progress(quiet or json) as report:
-        report("reading", 0, 1)
-        tagger = load_tagger(update, moments=True)
+    with o.warnings_unless(quiet), progress(quiet or json) as told:
+        told("reading", 0, 1)
+        tagger = load_tagger(update, with_rows=True)
         reading = o.make_reading(**read, base=tagger.reading.for_records(None))
         add, remove = (
             None if name is None else o.open_examples(name, reading)[0] for name in (data, forget)
         )
-        changed, change = change_tagger(tagger, add=add, remove=remove, report=report)
-        report("writing", 0, 1)
-        changed.save(output, with_moments=not without_rows)
+        changed, change = change_tagger(tagger, add=add, remove=remove, report=told)
+        told("writing", 0, 1)
+        changed.save(output, with_rows=not without_rows)
+        if report is not None:
+            write_text(report, json_text(change.forgotten) + "\n")
     if json:
         print_json(
             {
@@ -241,6 +265,8 @@ def _update(
         console = make_console()
         _show_change(change, console)
         _show_written(output, console)
+        if report is not None:
+            _show_written(report, console)
 
 
 def _show_facts(facts: DataFacts, console: Console) -> None:
@@ -269,7 +295,7 @@ def _show_change(change: Change, console: Console) -> None:
         parts.append(f"{change.added:,} rows added")
     if change.removed:
         parts.append(f"{change.removed:,} rows removed")
-    console.print(f"{', '.join(parts)}; the model is now that of {change.rows:,.0f} rows")
+    console.print(f"{', '.join(parts)}; the model is now that of {change.rows:,} rows")
     if change.new_labels:
         shown = ", ".join(change.new_labels[:5]) + (" …" if len(change.new_labels) > 5 else "")
         console.print(f"{len(change.new_labels)} new labels: {shown}")

@@ -56,9 +56,9 @@ def inspect(
     with progress(quiet or json) as report:
         report("reading", 0, 3)
         from grople.inspection import inspect_model
-        from grople.modelfile import read_model
+        from grople.io import read_model
 
-        saved = read_model(model, moments=False)
+        saved = read_model(model, with_rows=False)
         report("looking into the model", 1, 3)
         names = None if saved.features is None else list(saved.features.names)
         seen = inspect_model(saved.model, names)
@@ -95,7 +95,7 @@ def _show_summary(seen: Inspection, console: Console) -> None:
         )
     )
     if seen.quality is not None and np.isfinite(seen.quality.average_precision).any():
-        source = "out of fold" if seen.out_of_fold else "as the moments imply"
+        source = "on held-out rows" if seen.held_out else "as the moments imply"
         console.print(
             f"average precision (AP) {np.nanmean(seen.quality.average_precision):.3f}, "
             f"AUC {np.nanmean(seen.quality.auc):.3f}: means over labels, {source}"

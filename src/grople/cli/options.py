@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from grople.tagging.reading import Reading
 
 __all__ = [
-    "Data", "Decision", "Features", "Folds", "Format", "Id", "Ignore", "Jobs", "Json", "Labels",
-    "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize", "Pairs", "Quiet", "Seed",
-    "Separator", "Tags", "Text", "block_notes", "check_model_target", "check_target",
-    "command_words", "make_reading", "one_of", "open_examples", "parse_decision", "remarks",
-    "size_of", "text_settings", "warnings_unless",
+    "Alpha", "Beta", "Components", "Data", "Decision", "Features", "Folds", "Format", "Gamma",
+    "Grouping", "Groups", "Id", "Ignore", "Jobs", "Json", "KeptRows", "Labels", "Lambda1",
+    "Lambda2", "Margin", "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize",
+    "Pairs", "Quiet", "Seed", "Separator", "Tags", "Text", "block_notes", "check_model_target",
+    "check_target", "command_words", "make_reading", "one_of", "open_examples", "parse_decision",
+    "remarks", "size_of", "text_settings", "warnings_unless",
 ]  # fmt: skip
 
 METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
+GROUPINGS = ("spectral", "cosine", "kmeans", "hierarchical", "single", "singletons")
 FORMATS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl", "lines")
 
 
@@ -46,6 +48,18 @@ def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
 
 def _option(*names: str, metavar: str, help: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def _auto_or(kind: type) -> Callable[[str], Any]:
+    """Return what reads a number of a kind, or the word auto."""
+
+    def parse(value: str) -> Any:
+        try:
+            return value if value == "auto" else kind(value)
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is no number, and not auto") from None
+
+    return parse
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
@@ -114,14 +128,61 @@ Pairs = Annotated[
         help="Also learn from pairs of features that occur together: slower, often better.",
     ),
 ]
+# The parameters of GroPLE, which has the defaults: an option that is not given is not passed on.
+Components = Annotated[
+    Any,
+    _option("--components", metavar="D", parser=_auto_or(int), help="Latent dimensions [auto]."),
+]
+Groups = Annotated[
+    Any,
+    _option("--groups", metavar="K", parser=_auto_or(int), help="Label groups, or auto [10]."),
+]
+Grouping = Annotated[
+    str | None,
+    _option(
+        "--grouping",
+        metavar="HOW",
+        callback=one_of(GROUPINGS),
+        help=f"How labels are grouped: {', '.join(GROUPINGS)} [spectral].",
+    ),
+]
+Lambda1 = Annotated[
+    float | None,
+    _option("--lambda-1", metavar="W", min=0.0, help="Weight of U in the embedding [0.001]."),
+]
+Lambda2 = Annotated[
+    float | None,
+    _option("--lambda-2", metavar="W", min=0.0, help="Weight of the rows of V in groups [1.0]."),
+]
+Alpha = Annotated[
+    float | None,
+    _option("--alpha", metavar="W", min=0.0, help="Weight of correlated dimensions [0.1]."),
+]
+Beta = Annotated[
+    float | None,
+    _option("--beta", metavar="W", min=0.0, help="Weight of absolute values of the map [0.0]."),
+]
+Gamma = Annotated[
+    Any,
+    _option("--gamma", metavar="W", parser=_auto_or(float), help="Weight of its squares [auto]."),
+]
 Margin = Annotated[
     float | None,
-    typer.Option(
+    _option(
         "--margin",
         metavar="M",
         min=0.0,
-        help="How far kept rows may move GroPLE's map to widen margins, .3 to begin with [0]: "
+        help="How far kept rows may move the map to widen margins, .3 to begin with [0.0]: "
         "slower, better where topics are clear.",
+    ),
+]
+KeptRows = Annotated[
+    int | None,
+    _option(
+        "--max-kept-rows",
+        metavar="N",
+        min=0,
+        help="Distinct rows kept for decisions, and as many in reserve [20000].",
     ),
 ]
 MaxFeatures = Annotated[
@@ -216,7 +277,7 @@ def block_notes(tagger: Tagger, max_features: int | None) -> list[str]:
     if tagger.texts and max_features is None:
         words = f"{tagger.notes['text']['max_features']:,}"
         notes.append(f"at most the {words} most frequent words are kept: see --max-features")
-    if tagger.model.form == "implicit" or not tagger.model.moments_.bounded:
+    if tagger.model.summary_.grid.keeps_rows:
         notes.append("so many features that the rows themselves stay in memory: choose fewer")
     return notes
 

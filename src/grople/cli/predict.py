@@ -72,6 +72,7 @@ def predict(
     any text format with --format. Labels come with probabilities, most probable first; --top-k and
     --threshold replace the model's decision, and cut it short where --decision is given too.
     """
+    from grople.features import without_interactions
     from grople.tagging.explaining import Explainer
     from grople.tagging.fitting import load_tagger
     from grople.tagging.predicting import Selection, label_names, tag_records
@@ -88,8 +89,9 @@ def predict(
     rule = o.parse_decision(decision)
     if rule is not None:
         fitted.set_params(decision=rule)
-        _ = fitted.decision_  # a rule that does not exist says so before anything is written
-    labels, names = label_names(fitted), tagger.features.names
+        _ = fitted.fitted_model_  # what cannot be decided shows before anything is written
+    labels, names = label_names(fitted), tagger.features.names.tolist()
+    single = without_interactions(tagger.features).names.tolist()
     # The format of the file that was learnt from says nothing about this one.
     reading = o.make_reading(
         text=text, ids=id, missing=missing, base=tagger.reading.for_records(format)
@@ -97,8 +99,8 @@ def predict(
     blocks_of = open_records(
         data,
         reading,
-        feature_names=None if tagger.texts else tagger.features.own.names,
-        n_features=len(tagger.features.own.names),
+        feature_names=None if tagger.texts else single,
+        n_features=len(single),
         label_names=labels,
         remark=o.remarks(quiet),
     )
@@ -127,5 +129,5 @@ def _counted(
     rows = 0
     for block in blocks:
         rows += len(block)
-        report(f"{rows:,} rows", 0, 0)
+        report("rows", rows, 0)
         yield block

@@ -127,7 +127,7 @@ def read_blocks(
     ...     file = pathlib.Path(folder) / "large.txt"
     ...     _ = file.write_text("4 2 2\n0 0:1\n1 1:1\n0 0:2\n1 1:2 0:1\n")
     ...     blocks = read_blocks(file, block_bytes=16)
-    ...     len(list(blocks)), Ridge().fit_blocks(blocks).moments_.n
+    ...     len(list(blocks)), Ridge().fit_blocks(blocks).summary_.n_rows
     (1, 4)
     """
     file = os.fspath(path)

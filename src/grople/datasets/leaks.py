@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.fingerprints import mix
+from grople.moments import mix
 
 __all__ = ["find_leaks"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grople.datasets.bundle import Bundle
 from grople.datasets.halves import Halves, compare_halves
 from grople.datasets.leaks import find_leaks
-from grople.fingerprints import row_fingerprints
+from grople.moments import row_keys
 
 __all__ = ["FrequencyBin", "Summary", "describe"]
 
@@ -139,7 +139,7 @@ def describe(bundle: Bundle) -> Summary:
         cardinality=bundle.cardinality,
         density=bundle.density,
         max_labels_in_row=int(per_row.max(initial=0)),
-        label_sets=len(np.unique(row_fingerprints(Y))),
+        label_sets=len(np.unique(row_keys(Y))),
         rows_without_labels=int((per_row == 0).sum()),
         labels_never=int((counts == 0).sum()),
         duplicate_rows=duplicates,
@@ -159,8 +159,8 @@ def describe(bundle: Bundle) -> Summary:
 
 def _repeated_rows(X: Any, Y: Any) -> tuple[int, int]:
     """Count the rows that equal an earlier one in X and Y, and those that do in X only."""
-    alone = len(np.unique(row_fingerprints(X)))
-    together = len(np.unique(row_fingerprints(X, Y)))
+    alone = len(np.unique(row_keys(X)))
+    together = len(np.unique(row_keys(X, Y)))
     return X.shape[0] - together, together - alone
 
 

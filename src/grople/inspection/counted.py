@@ -1,19 +1,19 @@
-"""Quality and reliability, read off the counts of scores that a model's decision is fitted on.
+"""Quality and reliability, read off the counts of held-out scores that a decision is fitted on.
 
-The counts are of rows that the scoring models had not seen, by label and bin of the score: enough
-for any measure of a ranking by one label, and for comparing probabilities with what happened.
+They count by label and bin of the score: enough for any measure of a ranking by one label, and for
+comparing probabilities with what happened.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grople.decision import Decision, ScoreCounts
-from grople.decision.counts import bin_centres
+from grople.decision._calibration import bin_centres
 
 __all__ = ["LabelQuality", "Reliability", "label_quality", "reliability"]
 
@@ -46,7 +46,7 @@ class LabelQuality:
 
 @dataclass(frozen=True)
 class Reliability:
-    """Probabilities beside what happened, for a set of labels.
+    """Probabilities and what happened, for a set of labels.
 
     Attributes
     ----------
@@ -76,7 +76,9 @@ def label_quality(counts: ScoreCounts) -> LabelQuality:
     >>> import numpy as np
     >>> scores = np.array([[0.9], [0.1], [0.5], [-0.5]])
     >>> truth = np.array([[1], [1], [0], [0]])
-    >>> quality = label_quality(ScoreCounts.from_scores([(scores, truth, None)], n_labels=1))
+    >>> counts = ScoreCounts.empty(n_labels=1)
+    >>> counts.add(scores, truth, None)
+    >>> quality = label_quality(counts)
     >>> quality.auc.tolist(), quality.average_precision.round(3).tolist()
     ([0.75], [0.833])
     """
@@ -98,9 +100,9 @@ def label_quality(counts: ScoreCounts) -> LabelQuality:
 def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, ...]:
     """Compare probabilities with what happened: for all labels, and for frequent to rare ones.
 
-    Where one curve turns the scores of all labels into probabilities, they are right over all
-    labels by construction; whether they are for rare labels too is the question. A decoder's second
-    look at each row comes after and is not in the counts.
+    One curve turns the scores of all labels into probabilities, so over all labels they are right
+    by construction; whether they are for rare labels too is the question. What a re-ranker makes of
+    them comes after and is not in the counts.
 
     Returns
     -------
@@ -109,16 +111,11 @@ def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, .
     """
     if not counts.shared[1].any():
         return ()
-    first_look = replace(decision, decoder=None)
     total, positive = counts.by_label
-    chances = _chances(first_look, total.shape[1], len(total))
-    if decision.bend_slope is None:
-        # All labels share the curve, so that their finer counts serve.
-        shared = _chances(first_look, counts.shared.shape[1], 1)
-        everything = _curve("all labels", counts.shared[:1], counts.shared[1:], shared)
-    else:
-        everything = _curve("all labels", total, positive, chances)
-    curves = [everything]
+    curve = decision.curve_scores, decision.curve_probabilities
+    finest = np.interp(bin_centres(counts.shared.shape[1]), *curve)
+    curves = [_reliability("all labels", counts.shared, finest)]
+    chances = np.interp(bin_centres(total.shape[1]), *curve)
     positives = positive.sum(axis=1)
     if len(positives) >= 6:
         thirds = np.array_split(np.argsort(-positives, kind="stable"), 3)
@@ -126,21 +123,16 @@ def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, .
             low, high = positives[part].min(), positives[part].max()
             rows = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
             title = f"{name} labels ({rows} rows)"
-            curves.append(_curve(title, total[part], positive[part], chances[part]))
+            curves.append(_reliability(title, counts.by_label[:, part].sum(axis=1), chances))
     return tuple(curves)
 
 
-def _chances(decision: Decision, n_bins: int, n_labels: int) -> Array:
-    """Return the probability of each label in each bin of the score."""
-    scores = np.repeat(bin_centres(n_bins)[:, None], n_labels, axis=1)
-    return decision.probabilities(scores).T
-
-
-def _curve(name: str, pairs: Array, true: Array, chances: Array) -> Reliability:
-    interval = np.minimum((chances * INTERVALS).astype(np.intp), INTERVALS - 1).ravel()
+def _reliability(name: str, counts: Array, chances: Array) -> Reliability:
+    """Return what counts of all and of true pairs say of the probability in each bin."""
+    pairs, true = counts
+    interval = np.minimum((chances * INTERVALS).astype(np.intp), INTERVALS - 1)
     size, hits, mass = (
-        np.bincount(interval, weights.ravel(), INTERVALS)
-        for weights in (pairs, true, pairs * chances)
+        np.bincount(interval, weights, INTERVALS) for weights in (pairs, true, pairs * chances)
     )
     enough = size >= FEWEST_PAIRS
     return Reliability(

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from grople.base import LabelClassifier
-from grople.decision import Decision, ScoreCounts
+from grople.decision import ScoreCounts
+from grople.estimators import LabelClassifier
 from grople.inspection.counted import LabelQuality, Reliability, label_quality, reliability
 from grople.inspection.groups import GroupPortrait, group_portraits, row_lengths
 from grople.inspection.together import labels_seen_together
 from grople.inspection.weights import Weights
-from grople.moments import LabelMoments, Moments
+from grople.moments import LabelMoments
+from grople.solver import FittedModel, LinearScores
 
 __all__ = ["Inspection", "inspect_model"]
 
@@ -55,13 +56,13 @@ class Inspection:
     together, together_shares : ndarray of shape (L, T) or None
         Labels most correlated with each, by the share of its rows that carry them.
     quality : LabelQuality or None
-        Out-of-fold quality of each label.
+        How well each label is ranked.
     reliability : tuple of Reliability
-        Probabilities beside what happened.
-    out_of_fold : bool
-        Whether those two come from rows (else from what the moments imply).
-    second_look : bool
-        Whether a decoder corrects these probabilities in the context of each row.
+        Probabilities and what happened.
+    held_out : bool
+        Whether those two come from held-out rows (else from what the moments imply).
+    reranked : bool
+        Whether a re-ranker corrects these probabilities in the context of each row.
     label_moments : LabelMoments or None
         Counts of labels and pairs of labels.
     """
@@ -83,8 +84,8 @@ class Inspection:
     together_shares: Array | None
     quality: LabelQuality | None
     reliability: tuple[Reliability, ...]
-    out_of_fold: bool
-    second_look: bool
+    held_out: bool
+    reranked: bool
     label_moments: LabelMoments | None
     weights: Weights
 
@@ -212,20 +213,21 @@ def inspect_model(
             "last step and the names of the features that reach it"
         )
     check_is_fitted(model)
-    moments: Moments | None = getattr(model, "moments_", None)
-    weights = _weights(model, moments)
+    fitted = model.fitted_model_
+    weights = _weights(model, fitted)
     names = _feature_names(model, feature_names, len(weights.Z))
-    counts, decision, out_of_fold = _counts(model)
-    labels = None if moments is None else moments.labels
+    counts = _counts(model, fitted)
+    labels = None if fitted.outline is None else fitted.outline.labels
     quality = None if counts is None else label_quality(counts)
     frequencies = None
     if labels is not None:
         frequencies = labels.counts
     elif quality is not None:
         frequencies = quality.positives
-    membership = np.asarray(getattr(model, "label_groups_", np.full(weights.n_labels, -1)))
-    V = getattr(model, "components_", None) if (membership >= 0).any() else None
-    lengths = None if V is None else row_lengths(V, membership)
+    membership = np.full(weights.n_labels, -1) if fitted.groups is None else fitted.groups
+    lengths = None
+    if weights.V is not None and (membership >= 0).any():
+        lengths = row_lengths(weights.V, membership)
     together, shares = (None, None) if labels is None else labels_seen_together(labels, n_top)
     top, effects = weights.top_features(n_top)
     nearest, cosines = weights.nearest_labels(n_top)
@@ -246,42 +248,33 @@ def inspect_model(
         together=together,
         together_shares=shares,
         quality=quality,
-        reliability=() if counts is None or decision is None else reliability(counts, decision),
-        out_of_fold=out_of_fold,
-        second_look=decision is not None and decision.decoder is not None,
+        reliability=() if counts is None else reliability(counts, fitted.decision),
+        held_out=isinstance(fitted.evidence, ScoreCounts),
+        reranked=fitted.decision.reranker is not None,
         label_moments=labels,
         weights=weights,
     )
 
 
-def _weights(model: Any, moments: Moments | None) -> Weights:
-    if hasattr(model, "components_") and hasattr(model, "mapping_"):
-        Z, V = model.mapping_, model.components_
-    elif hasattr(model, "coef_"):
-        Z, V = model.coef_.T, None
-    else:
+def _weights(model: Any, fitted: FittedModel) -> Weights:
+    scorer = fitted.scorer
+    if not isinstance(scorer, LinearScores):
         raise ValueError(
             f"{type(model).__name__} has no weights of features to inspect: its scores are not "
             "linear in them"
         )
-    if moments is None or not moments.n > 0:
-        return Weights(np.asarray(Z), V)
-    spread = np.sqrt(moments.view(centre=True).gram_diagonal() / float(moments.n))
-    return Weights(Z * spread[:, None], V)
+    if fitted.outline is None:
+        return Weights(scorer.Z, scorer.V)
+    return Weights(scorer.Z * fitted.outline.feature_spread[:, None], scorer.V)
 
 
-def _counts(model: Any) -> tuple[ScoreCounts | None, Decision | None, bool]:
-    """Return the counts that the model's decision was fitted on, and whether they are of rows."""
-    if model._targets.kind != "multilabel":
-        return None, None, False
-    decision = model.decision_  # fitting it makes the counts
-    evidence = model._solution.evidence
-    counts: ScoreCounts | None = None if evidence is None else evidence.counts
-    rows = getattr(model, "_reservoir", None) is not None or not hasattr(model, "moments_")
-    # A model file may leave the rows out; what was counted from rows still shows in whole numbers.
-    if counts is not None and not rows:
-        rows = bool(np.all(counts.shared == np.rint(counts.shared)))
-    return counts, decision, rows
+def _counts(model: Any, fitted: FittedModel) -> ScoreCounts | None:
+    """Return counts of scores: of held-out rows, else as the moments imply."""
+    if model._targets.kind != "multilabel" or fitted.evidence is None:
+        return None
+    if isinstance(fitted.evidence, ScoreCounts):
+        return fitted.evidence
+    return ScoreCounts.from_moments(fitted.evidence)
 
 
 def _label_names(model: Any, n_labels: int) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def _dot(seen: Inspection, i: int, place: Any, radius: float) -> str:
 
 
 def _names(seen: Inspection, order: Any, places: Any, radii: Any) -> list[tuple[str, float, float]]:
-    """Place names beside their dots, the most frequent labels first, none over another."""
+    """Place names next to their dots, the most frequent labels first, none over another."""
     taken: list[Box] = []
     # Names keep off the dots too, as far as there is room for both.
     for i in order[:MOST_AVOIDED]:

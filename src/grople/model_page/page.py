@@ -234,13 +234,13 @@ def _reliability(page: Page, seen: Inspection) -> None:
         "reliability",
         "Can the probabilities be believed?",
         "Probabilities are fitted on "
-        + ("rows that the scoring models had not seen" if seen.out_of_fold else "the moments")
+        + ("rows that the scoring models had not seen" if seen.held_out else "the moments")
         + ", for all labels together; the question is whether they hold for rare labels too. Above "
         "the dotted line labels are promised too little, below it too much."
         + (
-            " The model takes a second look at the likeliest labels of each row, which corrects "
-            "them further and is not shown here."
-            if seen.second_look
+            " The model's re-ranker corrects them further for the labels that score highest on a "
+            "row; that is not shown here."
+            if seen.reranked
             else ""
         ),
     )
@@ -336,7 +336,7 @@ def _hard_labels(seen: Inspection) -> Table | None:
 
 
 def _source(seen: Inspection) -> str:
-    return "out of fold" if seen.out_of_fold else "as the moments imply"
+    return "on held-out rows" if seen.held_out else "as the moments imply"
 
 
 def _resource(name: str) -> str:

@@ -1,27 +1,31 @@
-"""Second moments: everything a model learns from, nothing of which grows with the rows.
+"""Mergeable summaries of labelled rows: exact moments, and a sample that no order changes.
 
-With features X (N×D) and labels B (N×L, zeros and ones), :class:`Moments` holds n, Σx, Bᵀ1,
-XᵀX, XᵀB and BᵀB. They add over blocks of rows and subtract again, so streaming, forgetting,
-cross-validation and clusters are all sums and differences of moments. Y = 2B − 1 throughout.
-
-Two forms stand behind one interface. :class:`ExplicitMoments` holds the matrices;
-:class:`ImplicitMoments` keeps the sparse rows themselves and multiplies with them, for data
-with so many features that a D×D matrix does not fit, or takes longer than products with the few
-entries of the rows. It shares their arrays: do not change X in
-place while such moments are in use.
+With features X (N×D) and labels B (N×L, zeros and ones) a summary holds n, Σx, Bᵀ1, XᵀX, XᵀB and
+BᵀB as sums of whole numbers, which add over blocks of rows and subtract again without a trace, and
+the distinct rows with the smallest keys. Y = 2B − 1 throughout.
 """
 
-from grople.moments.abstract import Moments
-from grople.moments.explicit import ExplicitMoments
-from grople.moments.implicit import ImplicitMoments, better_in_rows
-from grople.moments.labels import LabelMoments
-from grople.moments.view import FeatureView
+from grople.moments._exact import ExactSum
+from grople.moments._grid import Grid
+from grople.moments._keys import fold_of, mix, row_keys
+from grople.moments._labels import LabelMoments
+from grople.moments._moments import MatrixMoments, Moments
+from grople.moments._rows import RowMoments, Sample
+from grople.moments._summary import Outline, RealMoments, RowSummary, summarise
 
 __all__ = [
-    "ExplicitMoments",
-    "FeatureView",
-    "ImplicitMoments",
+    "ExactSum",
+    "Grid",
     "LabelMoments",
+    "MatrixMoments",
     "Moments",
-    "better_in_rows",
+    "Outline",
+    "RealMoments",
+    "RowMoments",
+    "RowSummary",
+    "Sample",
+    "fold_of",
+    "mix",
+    "row_keys",
+    "summarise",
 ]

@@ -1,27 +1,35 @@
-"""Solvers that know nothing of labels, features or scikit-learn."""
+"""Penalties, proximal solvers, spectra, linear systems and threads; knows nothing of labels."""
 
-from grople.optim.batched import BatchedProblem, BatchedSolution, Weights, batched_proximal
-from grople.optim.blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
-from grople.optim.cross import cross_approximation
-from grople.optim.linalg import (
+from grople.optim._blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
+from grople.optim._cross import cross_approximation
+from grople.optim._parallel import parallel_map, row_shares, single_threaded, worker_count
+from grople.optim._penalties import L1, GroupRows, Penalty
+from grople.optim._proximal import (
+    Quadratic,
+    Solution,
+    duality_gap,
+    objective,
+    optimality_gap,
+    proximal_gradient,
+)
+from grople.optim._spectra import (
     Spectrum,
+    block_lanczos,
+    largest_eigenvalue,
+    top_eigenvectors,
+)
+from grople.optim._systems import (
     by_diagonal,
     conjugate_gradient,
     from_nearby,
     inverse_diagonal,
     lanczos_quadrature,
-    largest_eigenvalue,
     leading_part,
     low_rank,
     orthonormal,
-    top_eigenvectors,
 )
-from grople.optim.penalties import L1, GroupRows, Penalty
-from grople.optim.proximal import Quadratic, Solution, objective, proximal_gradient
 
 __all__ = [
-    "BatchedProblem",
-    "BatchedSolution",
     "GroupRows",
     "L1",
     "Penalty",
@@ -30,13 +38,13 @@ __all__ = [
     "Solution",
     "Spectrum",
     "TwoSidedQuadratic",
-    "Weights",
-    "batched_proximal",
+    "block_lanczos",
     "block_proximal",
     "blocks_of_rows",
     "by_diagonal",
     "conjugate_gradient",
     "cross_approximation",
+    "duality_gap",
     "from_nearby",
     "inverse_diagonal",
     "lanczos_quadrature",
@@ -44,7 +52,12 @@ __all__ = [
     "leading_part",
     "low_rank",
     "objective",
+    "optimality_gap",
     "orthonormal",
+    "parallel_map",
     "proximal_gradient",
+    "row_shares",
+    "single_threaded",
     "top_eigenvectors",
+    "worker_count",
 ]

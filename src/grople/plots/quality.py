@@ -59,7 +59,7 @@ def plot_calibration(
     probabilities : array-like, sparse matrix or callable
         Probabilities, see :func:`grople.metrics.reliability_curve`.
     top : int, optional
-        Look only at so many of the likeliest labels of each row.
+        Look only at so many of the most probable labels of each row.
     n_bins : int
         Bins, about as many pairs in each.
     label : str, optional
@@ -112,7 +112,7 @@ def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
     ax.set_xscale("log")
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("rows with the label")
-    ax.set_ylabel("average precision, out of fold" if seen.out_of_fold else "average precision")
+    ax.set_ylabel(f"average precision{' on held-out rows' if seen.held_out else ''}")
     return ax
 
 
@@ -145,6 +145,6 @@ def _quality(seen: Inspection) -> tuple[Any, Any]:
 
 
 _NO_COUNTS = (
-    "this {} has no out-of-fold scores: fit it on label matrices with a decision that maximises "
+    "this {} has no held-out scores: fit it on label matrices with a decision that maximises "
     "a measure, such as decision='example_f1'"
 )

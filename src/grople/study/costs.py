@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grople.datasets import make_grouped_multilabel
-from grople.embedding import fit_embedding
-from grople.groups import fit_groups
-from grople.mapping import fit_mapping
-from grople.moments import Moments
+from grople.moments import summarise
+from grople.solver import MappingProblem, embed_labels, group_labels
 
 __all__ = ["exponent", "stage_costs"]
 
@@ -51,16 +49,16 @@ def stage_costs(
         tracemalloc.stop()
         return found
 
-    moments = measured("moments", lambda: Moments.from_data(X, data.Y, form="explicit"))
-    groups = measured("groups", lambda: fit_groups(moments.labels, "spectral", 5, seed))
+    moments = measured("moments", lambda: summarise(X, data.Y).matrices())
+    groups = measured("groups", lambda: group_labels(moments.labels, "spectral", 5, seed))
     embedding = measured(
         "embedding",
         # A fixed number of iterations: a certificate would stop earlier on easier data.
-        lambda: fit_embedding(
+        lambda: embed_labels(
             moments.labels, groups, n_components=n_components, tol=0.0, max_iter=5
         ),
     )
-    measured("mapping", lambda: fit_mapping(moments, embedding, alpha=0.1, gamma=1.0))
+    measured("mapping", lambda: MappingProblem(moments, embedding).solve(0.1, 0.0, 1.0))
     return result
 
 

@@ -24,11 +24,11 @@ from grople.baselines import (
     MLSF,
     PLST,
     FaIE,
+    LabelTrees,
     Ridge,
 )
-from grople.baselines.bsvm import mean_square
-from grople.baselines.label_trees import LabelTrees
-from grople.meta import MultilabelDecisionClassifier
+from grople.baselines._bsvm import mean_square
+from grople.estimators import MultilabelDecisionClassifier
 from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
 from grople.study.units import Setting, canonical

@@ -22,12 +22,11 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from grople.decision import Rule, ScoreCounts, fit_decision
-from grople.fingerprints import row_fingerprints
+from grople.decision import HeldOut, HeldOutBlock, fit_decision
+from grople.features import InteractionFeatures
 from grople.folds import MultilabelStratifiedKFold
 from grople.metrics import Counts
-from grople.pairs import FeaturePairs
-from grople.reservoir import fold_of
+from grople.moments import fold_of, row_keys
 from grople.study.methods import Method, find_method
 from grople.study.published import METRICS
 from grople.study.splits import Split, counted, measured, measures, split
@@ -43,7 +42,7 @@ INNER_FOLDS = 3
 SINGLE = "example_f1"
 #: Of the kernel's features: its width, in features, and the rows that each row is compared with.
 KERNEL_WIDTH, LANDMARKS = 0.3, 400
-#: Pairs beside the features, and pairs that outweigh them.
+#: Interaction features, and interaction features that outweigh the others.
 PAIRS: dict[str, dict[str, Any]] = {
     "pairs": {"max_pairs": "all"},
     "heavy pairs": {"n_rarest": 30, "weight": 1.5, "max_pairs": "all"},
@@ -120,7 +119,7 @@ def _forms(X: Any, method: Method) -> tuple[str, ...]:
         return ("raw",)
     if not sp.issparse(X):
         return ("raw", "scaled", "kernel") if method.nonlinear else ("raw", "scaled")
-    # Pairs are those of amounts.
+    # Interaction features are of amounts.
     return ("raw", "unit", *PAIRS) if method.nonlinear and X.min() >= 0 else ("raw", "unit")
 
 
@@ -135,7 +134,7 @@ def _in_form(name: str, fold: Split) -> tuple[Any, Any]:
         "unit": (Normalizer(),),
         "scaled": (StandardScaler(),),
         "kernel": (StandardScaler(), kernel),
-    } | {pairs: (Normalizer(), FeaturePairs(**options)) for pairs, options in PAIRS.items()}
+    } | {pairs: (Normalizer(), InteractionFeatures(**options)) for pairs, options in PAIRS.items()}
     before = make_pipeline(*front[name])
     return before.fit_transform(fold.X), before.transform(fold.X_test)
 
@@ -173,7 +172,7 @@ def _chosen(
             X, _ = in_form(choice.rows)
             model = _make(method, choice.setting, "sign", seed).fit(X[rest], B[rest])
             scores = model.decision_function(X[held])
-            halves = fold_of(row_fingerprints(X[held]), 2)
+            halves = fold_of(row_keys(X[held]), 2)
             for metric, value in _judged(scores, B[held], halves).items():
                 totals[metric][number] += value
     return {metric: grid[int(np.argmax(totals[metric]))] for metric in METRICS}
@@ -187,11 +186,12 @@ def _judged(scores: Array, B: Any, halves: Array) -> dict[str, float]:
         fit, use = np.flatnonzero(halves != half), np.flatnonzero(halves == half)
         if not len(fit) or not len(use):
             continue
-        counts = ScoreCounts.from_scores([(scores[fit], B[fit], None)], scores.shape[1])
+        block = HeldOutBlock(scores[fit], B[fit])
+        held_out = HeldOut.from_blocks([block], scores.shape[1])
+        decision = fit_decision(held_out, context=False)
         rows.append(use)
         for metric in METRICS:
-            decision = fit_decision(Rule(metric, context=False), counts)
-            parts[metric].append(decision.labels(scores[use]))
+            parts[metric].append(decision.labels(scores[use], rule=metric))
     used = np.concatenate(rows)
     every = slice(0, len(used))
     return {

@@ -15,15 +15,15 @@ import numpy as np
 import scipy.linalg
 
 from grople.baselines import BSVM, mlsf_path
-from grople.baselines.cplst import cplst
-from grople.baselines.design import Design
-from grople.baselines.faie import faie
-from grople.baselines.leml_factors import factorise_as_published
-from grople.baselines.linear_embedding import Path, active_path, embedding_path, embedding_size
-from grople.baselines.llsf import PublishedLLSF
-from grople.baselines.plst import plst
-from grople.linear import LinearScores
-from grople.moments import Moments
+from grople.baselines._cplst import cplst
+from grople.baselines._design import Design
+from grople.baselines._faie import faie
+from grople.baselines._label_embedding import embedding_path, embedding_size
+from grople.baselines._leml_factors import factorise_as_published
+from grople.baselines._linear import Path, varying_path
+from grople.baselines._llsf import PublishedLLSF
+from grople.baselines._plst import plst
+from grople.moments import MatrixMoments, RealMoments
 from grople.published import (
     PublishedEmbedding,
     cosine_distance,
@@ -32,6 +32,7 @@ from grople.published import (
     published_embedding,
     published_groups,
 )
+from grople.solver import LinearScores
 from grople.study.splits import Split
 from grople.study.units import Setting, canonical
 
@@ -58,13 +59,12 @@ PRECISION = np.float32
 
 
 def stages_one_and_two(
-    moments: Moments, setting: Setting, seed: int
+    moments: MatrixMoments, setting: Setting, seed: int
 ) -> tuple[Any, PublishedEmbedding]:
     """Return the published groups and embedding of a setting."""
     labels = moments.labels
-    pairs = labels.cooccurrence
     groups = published_groups(
-        float(moments.n), labels.counts, pairs, setting["n_groups"], random_state=seed
+        float(moments.n), labels.counts, labels.pairs(), setting["n_groups"], random_state=seed
     )
     fit = published_embedding(
         float(moments.n),
@@ -91,7 +91,7 @@ def published_grople(
         utu = nudged_gram(moments.n, sums, fit.W.T @ labels.signed_gram() @ fit.W)
         distance = cosine_distance(utu)
         steepest = float(np.abs(np.linalg.eigvalsh(distance)).max())
-        target = moments.signed_cross(fit.W)
+        target = moments.signed_cross(fit.W, centre=False)
         start = scipy.linalg.cho_solve(split.start_factor, target, check_finite=False)
         target, start, distance = (each.astype(PRECISION) for each in (target, start, distance))
         for setting in part:
@@ -114,13 +114,14 @@ def published_llsf(
 ) -> Found:
     """Yield LLSF as published."""
 
-    def solve(active: Moments) -> Path:
-        design = Design(active, fit_intercept=False)
+    def solve(varying: RealMoments) -> Path:
+        design = Design(varying, fit_intercept=False)
         problem = PublishedLLSF(design, split.gram, PRECISION)
         for setting in wanted:
-            yield dict(setting), problem.solve(**setting).scores
+            scores, _ = problem.solve(**setting)
+            yield dict(setting), scores
 
-    yield from active_path(split.moments, solve)
+    yield from varying_path(split.moments, solve)
 
 
 def published_plst(
@@ -166,7 +167,7 @@ def _embedded(
         for shared in each:
             yield from method(design, size, shared)
 
-    for setting, scores in embedding_path(split.moments, sizes, "penalised", False, solve):
+    for setting, scores in embedding_path(split.moments, sizes, "penalised", solve):
         if canonical(setting) in asked:
             yield asked[canonical(setting)], scores
 
@@ -176,14 +177,14 @@ def published_leml(
 ) -> Found:
     """Yield LEML as published: ten rounds from a random start."""
 
-    def solve(active: Moments) -> Path:
-        design = Design(active, "penalised")
+    def solve(varying: RealMoments) -> Path:
+        design = Design(varying, "penalised")
         for setting in wanted:
-            size = embedding_size(setting["n_components"], active.labels)
+            size = embedding_size(setting["n_components"], varying.labels)
             factors = factorise_as_published(design, size, setting["ridge"], seed)
             yield dict(setting), design.scores(factors.W, factors.H, design.shared_means)
 
-    yield from active_path(split.moments, solve)
+    yield from varying_path(split.moments, solve)
 
 
 def published_bsvm(

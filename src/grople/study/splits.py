@@ -21,7 +21,7 @@ from grople import datasets
 from grople.errors import DataError
 from grople.folds import published_folds
 from grople.metrics import Counts
-from grople.moments import Moments
+from grople.moments import Grid, MatrixMoments, Moments
 from grople.optim import largest_eigenvalue
 from grople.study.published import METRICS
 
@@ -49,17 +49,22 @@ class Data:
     fingerprint: str
 
     @cached_property
-    def moments(self) -> Moments:
-        """Moments of all rows."""
-        return Moments.from_data(self.X, self.B, form="explicit")
+    def grid(self) -> Grid:
+        """The grid of the features."""
+        return Grid.of(self.X)
+
+    @cached_property
+    def sums(self) -> Moments:
+        """Exact moments of all rows."""
+        return Moments.of(self.X, self.B, None, self.grid)
 
     def split(self, fold: int) -> Split:
         """Return the training and test rows of a fold, on the labels seen in training."""
         train, test = np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
         if not len(test):
             raise DataError(f"{self.name} has no fold {fold}")
-        held = Moments.from_data(self.X[test], self.B[test], form="explicit")
-        rest = self.moments - held
+        held = Moments.of(self.X[test], self.B[test], None, self.grid)
+        rest = (self.sums - held).real(self.grid, self.B.shape[1])
         seen = np.flatnonzero(rest.labels.counts)
         if len(seen) < self.B.shape[1]:
             rest = rest.select_labels(seen)
@@ -76,7 +81,7 @@ class Split:
     B: Any
     X_test: Any
     B_test: Any
-    moments: Any
+    moments: MatrixMoments
 
     @cached_property
     def gram_norm(self) -> float:
@@ -86,9 +91,14 @@ class Split:
     @cached_property
     def start_factor(self) -> Any:
         """The Cholesky factor of XᵀX + 0.01 I, which all settings share."""
-        matrix = self.moments.gram_matrix().copy()
+        matrix = self.gram_matrix.copy()
         matrix[np.diag_indices_from(matrix)] += START_RIDGE
         return scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+
+    @cached_property
+    def gram_matrix(self) -> Array:
+        """XᵀX, without an intercept as in all that was published."""
+        return self.moments.gram_matrix(centre=False)
 
     def gram(self, Z: Array) -> Array:
         """Return XᵀXZ in the precision of Z, by the rows where they are so sparse that this pays.
@@ -99,7 +109,7 @@ class Split:
         if self._by_rows:
             X, transposed = self._single_rows if single else (self.X, self._transposed)
             return np.asarray(transposed @ (X @ Z))
-        matrix = self._single_gram if single else self.moments.gram_matrix()
+        matrix = self._single_gram if single else self.gram_matrix
         used = np.flatnonzero(Z.any(axis=1))
         if len(used) < WORTH * len(Z):
             return np.asarray(matrix[used].T @ Z[used])  # symmetric: whole rows are faster to take
@@ -120,7 +130,7 @@ class Split:
 
     @cached_property
     def _single_gram(self) -> Array:
-        return np.asarray(self.moments.gram_matrix(), dtype=np.float32)
+        return self.gram_matrix.astype(np.float32)
 
 
 @functools.lru_cache(maxsize=2)

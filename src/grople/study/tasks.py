@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from grople.solver._model import row_blocks
 from grople.study.costs import stage_costs
 from grople.study.methods import METHODS
 from grople.study.nested import nested
@@ -34,8 +35,9 @@ def published(batch: Batch, wanted: Sequence[Setting]) -> Results:
     fold = split(batch.dataset, batch.fold)
     path = METHODS[batch.method].published
     for setting, scores in path(fold, batch.settings, wanted, batch.seed):
-        blocks = ((rows, block > 0.0) for rows, block in scores.in_blocks(fold.X_test))
-        yield setting, measures(fold.B_test, blocks)
+        rows = row_blocks(*fold.B_test.shape)
+        decided = ((some, scores(fold.X_test[some]) > 0.0) for some in rows)
+        yield setting, measures(fold.B_test, decided)
 
 
 def approximation(batch: Batch, wanted: Sequence[Setting]) -> Results:

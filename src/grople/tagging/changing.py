@@ -24,19 +24,22 @@ class Change:
     ----------
     added, removed : int
         Rows.
-    rows : float
+    rows : int
         Rows that the model is learnt from now.
     new_labels : tuple of str
         Labels that it did not know before.
     before : dict
         Measures of the model before the change on the rows that were added, which it had not seen.
+    forgotten : dict or None
+        What the removal did, for an auditor (:meth:`grople.GroPLE.forgetting_report`).
     """
 
     added: int
     removed: int
-    rows: float
+    rows: int
     new_labels: tuple[str, ...]
     before: dict[str, float]
+    forgotten: dict[str, Any] | None = None
 
 
 def change_tagger(
@@ -49,7 +52,7 @@ def change_tagger(
     """Add rows to a tagger and remove rows from it, exactly.
 
     The vocabulary of texts and its weights stay as they were, so the model becomes the one that a
-    fit on all remaining rows, with these features, would give.
+    fit on all remaining rows, with these features, would give, to the last bit.
     """
     model = tagger.model
     if not hasattr(model, "partial_fit"):
@@ -57,6 +60,7 @@ def change_tagger(
     known = list(map(str, model.classes_))
     before: dict[str, float] = {}
     added = removed = 0
+    forgotten = None
     if add is not None:
         report("adding rows", 0, 3)
         X, Y, names = labelled_rows(tagger, add)
@@ -77,11 +81,12 @@ def change_tagger(
         except ValueError as error:
             raise DataError(str(error), file=remove.source) from error
         removed = int(X.shape[0])
+        forgotten = model.forgetting_report()
     report("solving", 2, 3)
-    _ = model.decision_  # solved now, not when the model is first used
+    _ = model.fitted_model_  # solved now, not when the model is first used
     fresh = tuple(str(label) for label in model.classes_[len(known) :])
     notes = {key: value for key, value in tagger.notes.items() if key != "quality"}
-    change = Change(added, removed, float(model.moments_.n), fresh, before)
+    change = Change(added, removed, model.summary_.n_rows, fresh, before, forgotten)
     report("changed", 3, 3)
     return replace(tagger, model=model, notes=notes), change
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from grople.linear import row_blocks
 from grople.metrics import evaluate
 from grople.tagging.changing import spread_labels, widened
 from grople.tagging.fitting import Examples, Tagger, labelled_rows
@@ -66,8 +65,7 @@ def evaluate_tagger(tagger: Tagger, examples: Examples) -> Evaluation:
     X, Y, names = labelled_rows(tagger, examples)
     truth = spread_labels(Y, names, known)
     width = truth.shape[1]
-    parts = [sp.csr_array(model.predict(X[rows])) for rows in row_blocks(X.shape[0], width)]
-    predicted = sp.csr_array(sp.vstack(parts, format="csr"))
+    predicted = sp.csr_array(model.predict(X))
 
     def scores(start: int, stop: int) -> Any:
         known_scores = model.decision_function(X[start:stop])

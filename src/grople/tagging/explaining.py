@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.linear import LinearScores
+from grople.solver import LinearScores
 
 __all__ = ["Explainer", "Explanation"]
 
@@ -102,7 +102,7 @@ class Explainer:
         n_features: int = 5,
         n_labels: int = 3,
     ) -> None:
-        scores = model._model().scores
+        scores = model.fitted_model_.scorer
         if model._targets.kind == "binary":
             raise ValueError("a model of two classes has no labels to explain")
         if not isinstance(scores, LinearScores):

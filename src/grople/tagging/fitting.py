@@ -21,14 +21,19 @@ from grople.datasets._matrices import label_matrix
 from grople.datasets.text import TextTable
 from grople.decision import METRIC_RULES
 from grople.errors import DataError
-from grople.estimator import GroPLE
-from grople.features import Features
-from grople.modelfile import read_model, save_model
-from grople.search import SEARCHED, GroPLECV
+from grople.estimators import SEARCHED, GroPLE, GroPLECV
+from grople.features import (
+    Features,
+    fit_text,
+    plain_columns,
+    with_interactions,
+    without_interactions,
+)
+from grople.io import read_model, save_model
 from grople.tagging.comparing import Comparison, Report, compare_methods
-from grople.tagging.methods import STORABLE, make_method, text_form
+from grople.tagging.methods import STORABLE, make_method
 from grople.tagging.reading import Reading
-from grople.tagging.records import aligned_features, plain_rows
+from grople.tagging.records import aligned_features
 
 __all__ = [
     "DataFacts",
@@ -40,6 +45,7 @@ __all__ = [
     "load_tagger",
     "named_labels",
     "tagger_quality",
+    "told_as",
 ]
 
 Array = NDArray[Any]
@@ -95,43 +101,43 @@ class Tagger:
     """
 
     model: Any
-    features: Any
+    features: Features
     reading: Reading
     notes: dict[str, Any]
 
     @property
     def texts(self) -> bool:
         """Whether records are texts."""
-        return bool(self.features.texts)
+        return self.features.texts
 
     @property
     def choices(self) -> dict[str, Any]:
         """What was chosen, automatically or by search."""
         return _choices(self.model)
 
-    def save(self, path: str | Path, *, with_moments: bool = True) -> None:
-        """Write it to a model file."""
+    def save(self, path: str | Path, *, with_rows: bool = True) -> None:
+        """Write it to a model file, with what is needed to add or remove rows or without."""
         notes = self.notes | {"reading": self.reading.to_dict()}
-        save_model(path, self.model, features=self.features, with_moments=with_moments, notes=notes)
+        save_model(path, self.model, features=self.features, with_rows=with_rows, notes=notes)
 
 
-def load_tagger(path: str | Path, *, moments: bool = False) -> Tagger:
+def load_tagger(path: str | Path, *, with_rows: bool = False) -> Tagger:
     """Read a tagger from a model file; one that Python code saved takes rows of numbers.
 
     Parameters
     ----------
     path : path
         The file.
-    moments : bool
+    with_rows : bool
         Whether to read what is needed to add or remove rows.
     """
-    saved = read_model(path, moments=moments)
+    saved = read_model(path, with_rows=with_rows)
     notes = saved.header["notes"] if isinstance(saved.header["notes"], dict) else {}
     features = saved.features
     if features is None:
         names = getattr(saved.model, "feature_names_in_", None)
         count = int(saved.model.n_features_in_)
-        features = Features.plain([f"feature{i}" for i in range(count)] if names is None else names)
+        features = plain_columns([f"feature{i}" for i in range(count)] if names is None else names)
     reading = notes.get("reading")
     how = Reading.from_dict(reading) if isinstance(reading, dict) else Reading()
     return Tagger(saved.model, features, how, notes)
@@ -168,9 +174,9 @@ def fit_tagger(
     normalize : bool
         Whether rows are scaled to unit length (those of texts are).
     pairs : bool
-        Whether pairs of features stand beside them (:mod:`grople.pairs`).
+        Whether to add interaction features (:class:`grople.features.InteractionFeatures`).
     text : dict, optional
-        Settings of :meth:`grople.features.Features.fit_text`.
+        Settings of :func:`grople.features.fit_text`.
     random_state : int
         Seed.
     report : callable
@@ -202,18 +208,14 @@ def fit_tagger(
     report("features", 0, 2)
     features, X = _fit_features(examples, normalize, pairs, text or {})
     Y, names = example_labels(examples)
-    report("searching" if search else "fitting", 1, 2)
-    if isinstance(examples, TextTable) or pairs:
-        width = X.shape[1] if pairs else (text or {}).get("max_features")
-        parameters = text_form(method, width) | parameters
     model = make_method(
         "groplecv" if search else method, metric, random_state=random_state, **parameters
     )
     started = time.perf_counter()
-    model.fit(X, named_labels(Y, names))
+    progress = told_as("searching" if search else "fitting", report)
+    model.fit(X, named_labels(Y, names), progress=progress)
     seconds = time.perf_counter() - started
-    report("fitted", 2, 2)
-    n_pairs = len(features) - len(features.own)
+    n_pairs = len(features) - len(without_interactions(features))
     facts = DataFacts.of(X, Y, texts=isinstance(examples, TextTable), pairs=n_pairs)
     notes = {"data": asdict(facts), "fit_seconds": seconds, "text": text or {}}
     return Tagger(model, features, reading or Reading(), notes), facts
@@ -227,20 +229,20 @@ def tagger_quality(
     random_state: int = 0,
     report: Report = lambda step, done, total: None,
 ) -> Comparison:
-    """Cross-validate a tagger's model beside the constant prediction and plain ridge.
+    """Cross-validate a tagger's model, the constant prediction and plain ridge.
 
     Settings that a search chose are kept: they have seen the rows.
     """
     rule = tagger.model.decision
-    features = tagger.features
+    single = without_interactions(tagger.features)
     methods = {
         "most frequent labels": make_method("constant", rule),
-        "ridge": make_method("ridge", rule, form=tagger.model.moments_.form),
+        "ridge": make_method("ridge", rule),
         type(tagger.model).__name__: _unsearched(tagger.model),
     }
     return compare_on(
         examples, methods, metric=rule, n_folds=n_folds, random_state=random_state,
-        normalize=getattr(features.own, "unit_rows", False), pairs=features.own is not features,
+        normalize=getattr(single, "unit_rows", False), pairs=single is not tagger.features,
         text=tagger.notes.get("text"), report=report,
     )  # fmt: skip
 
@@ -277,9 +279,9 @@ def labelled_rows(tagger: Tagger, examples: Examples) -> tuple[Any, Any, list[st
     try:
         if isinstance(examples, TextTable):
             return tagger.features.transform(examples.texts), Y, names
-        names_in = tagger.features.own.names
+        names_in = without_interactions(tagger.features).names.tolist()
         X = aligned_features(examples, names_in, len(names_in))
-        return plain_rows(tagger.features, X), Y, names
+        return tagger.features.transform(X), Y, names
     except DataError as error:
         raise DataError(error.reason, file=examples.source, line=error.line) from error
 
@@ -291,6 +293,11 @@ def named_labels(Y: Any, names: Sequence[str]) -> Any:
     return named
 
 
+def told_as(what: str, report: Report) -> Report:
+    """Return a report of the steps of a model's fit, as parts of what is being done."""
+    return lambda step, done, total: report(f"{what}: {step}", done, total)
+
+
 # -- inside ----------------------------------------------------------------------------------
 
 
@@ -300,33 +307,19 @@ def _fit_features(
     pairs: bool,
     text: dict[str, Any],
     part: Array | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Features, Any]:
     """Return how examples become rows, learnt from a part of them, and the rows of that part."""
-    if isinstance(examples, TextTable):
-        texts = examples.texts if part is None else [examples.texts[i] for i in part]
-        features, X = _text_features(texts, text, examples.source)
-    else:
-        features = Features.plain(examples.feature_names, unit_rows=normalize)
-        X = plain_rows(features, examples.X if part is None else examples.X[part])
-    if not pairs:
-        return features, X
+    features: Features
     try:
-        paired = features.with_pairs(X)
+        if isinstance(examples, TextTable):
+            texts = examples.texts if part is None else [examples.texts[i] for i in part]
+            features, X = fit_text(texts, **text)
+        else:
+            features = plain_columns(examples.feature_names, unit_rows=normalize)
+            X = features.transform(examples.X if part is None else examples.X[part])
+        return with_interactions(features, X) if pairs else (features, X)
     except DataError as error:
         raise DataError(error.reason, file=examples.source) from error
-    return paired, paired.table.beside(X)
-
-
-def _text_features(
-    texts: Sequence[str], settings: dict[str, Any], source: str
-) -> tuple[Features, Any]:
-    try:
-        features, _ = Features.fit_text(texts, **settings)
-    except DataError as error:
-        raise DataError(error.reason, file=source) from error
-    # The rows that come with the vocabulary may differ in the last bit from those of the same
-    # texts later, and a row to remove must be the row that was added.
-    return features, features.transform(texts)
 
 
 def example_labels(examples: Examples) -> tuple[Any, list[str]]:
@@ -351,28 +344,26 @@ def _fold_rows(
     features, X = _fit_features(examples, normalize, pairs, text, train)
     if isinstance(examples, TextTable):
         return X, features.transform([examples.texts[i] for i in test])
-    return X, plain_rows(features, examples.X[test])
+    return X, features.transform(examples.X[test])
 
 
 def _unsearched(model: Any) -> Any:
     """Return the same model, not fitted, with what a search chose."""
     if not isinstance(model, GroPLECV):
         return clone(model)
-    names = GroPLE._get_param_names()
+    names = GroPLE().get_params(deep=False)
     settings = {name: getattr(model, name) for name in names if name not in SEARCHED}
     return GroPLE(**settings, **model.best_params_)
 
 
 def _choices(model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if isinstance(model, GroPLE):
-        solved = model._model()
-        found["components"] = int(solved.embedding.n_components)
-        found["groups"] = int(solved.groups.membership.max(initial=-1)) + 1
-        found["gamma"] = float(solved.gamma)
-        found["alpha"] = float(model._chosen("alpha"))
-        if model.margin:
-            found["margin"] = float(model.margin)
-    elif hasattr(model, "ridge_"):
-        found["ridge"] = float(model.ridge_)
-    return found
+    report = model.fitted_model_.report
+    if not isinstance(model, GroPLE):
+        return {"ridge": float(report["ridge"])} if "ridge" in report else {}
+    found = {
+        "components": int(report["n_components"]),
+        "groups": int(report["n_groups"]),
+        "gamma": float(report["gamma"]),
+        "alpha": float(getattr(model, "best_params_", {}).get("alpha", model.alpha)),
+    }
+    return found | ({"margin": float(model.margin)} if model.margin else {})

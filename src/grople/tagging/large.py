@@ -1,7 +1,7 @@
 """Taggers from files that need not fit into memory: blocks of examples, gone through twice.
 
-The first pass finds what a format does not declare: labels, the words of texts. The second gathers
-moments. The model is the one that the whole file gives.
+The first pass finds what a format does not declare: labels, the words of texts. The second sums up
+rows.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from grople.datasets.reading import detect
 from grople.datasets.tables import table_batches
 from grople.datasets.text import TextTable, text_parts
 from grople.errors import DataError
-from grople.features import Features
+from grople.features import plain_columns, scan_text
 from grople.tagging.comparing import Report
-from grople.tagging.fitting import TAIL, DataFacts, Tagger, named_labels
+from grople.tagging.fitting import TAIL, DataFacts, Tagger, named_labels, told_as
 from grople.tagging.methods import STORABLE, make_method
 from grople.tagging.reading import (
     TAGS,
@@ -42,7 +42,6 @@ from grople.tagging.reading import (
     text_cells,
     which_labels,
 )
-from grople.tagging.records import plain_rows
 
 __all__ = ["WORDS", "TextBlocks", "fit_tagger_in_blocks", "is_large", "open_blocks"]
 
@@ -216,31 +215,27 @@ def fit_tagger_in_blocks(
     if isinstance(blocks, TextBlocks):
         features, names = _scanned(blocks, text)
     else:
-        features = Features.plain(blocks.feature_names, unit_rows=normalize)
+        features = plain_columns(blocks.feature_names, unit_rows=normalize)
         names = [str(label) for label in blocks.label_names]
     model = make_method(method, metric, random_state=random_state, **parameters)
     unlabelled = 0
 
     def rows() -> Iterator[tuple[Any, Any]]:
         nonlocal unlabelled
-        seen = 0
         for X, Y in coalesced(_rows_of(part, features, names) for part in blocks):
             unlabelled += int((np.diff(Y.indptr) == 0).sum())
-            seen += X.shape[0]
-            report(f"fitting, {seen:,} rows", 1, 2)
             yield X, named_labels(Y, names)
 
     started = time.perf_counter()
-    model.fit_blocks(rows())
+    model.fit_blocks(rows(), progress=told_as("fitting", report))
     seconds = time.perf_counter() - started
-    report("fitted", 2, 2)
-    moments = model.moments_
+    outline = model.fitted_model_.outline
     facts = DataFacts(
-        rows=int(moments.n),
-        features=moments.n_features,
-        labels=moments.n_labels,
-        cardinality=float(moments.labels.counts.sum() / moments.n),
-        tail_labels=int((moments.labels.counts < TAIL).sum()),
+        rows=outline.n_rows,
+        features=len(features),
+        labels=len(names),
+        cardinality=float(outline.labels.counts.sum() / outline.n_rows),
+        tail_labels=int((outline.labels.counts < TAIL).sum()),
         rows_without_labels=unlabelled,
         texts=texts,
     )
@@ -258,7 +253,7 @@ def _scanned(blocks: TextBlocks, settings: dict[str, Any]) -> tuple[Any, list[st
             yield part.texts
 
     try:
-        features = Features.scan_text(passing(), **settings)
+        features = scan_text(passing(), **settings)
     except DataError as error:
         if error.file is not None:
             raise
@@ -271,4 +266,4 @@ def _scanned(blocks: TextBlocks, settings: dict[str, Any]) -> tuple[Any, list[st
 def _rows_of(part: Any, features: Any, names: Sequence[str]) -> tuple[Any, Any]:
     if isinstance(part, TextTable):
         return features.transform(part.texts), spread_labels(*label_matrix(part.tags), names)
-    return plain_rows(features, part.X), part.Y
+    return features.transform(part.X), part.Y

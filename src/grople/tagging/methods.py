@@ -12,18 +12,24 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from grople import metrics
-from grople.baselines import BSVM, CPLST, LEML, LLSF, MLSF, PLST, FaIE, Ridge
-from grople.baselines.rivals import rival
+from grople.baselines import (
+    BSVM,
+    CPLST,
+    LEML,
+    LLSF,
+    MLSF,
+    PLST,
+    FaIE,
+    Ridge,
+    other_classifier,
+)
 from grople.decision import METRIC_RULES
-from grople.estimator import GroPLE
-from grople.search import GroPLECV
+from grople.estimators import GroPLE, GroPLECV
 
-__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names", "text_form"]
+__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names"]
 
 #: The most labels that the constant prediction may have.
 MOST_CONSTANT = 20
-#: Settings of GroPLE that suit tags: many labels, most of them rare.
-SUITED: dict[str, Any] = {"n_components": "auto", "grouping": "cosine", "n_groups": 20}
 
 
 class ConstantLabels(ClassifierMixin, BaseEstimator):
@@ -69,7 +75,7 @@ class ConstantLabels(ClassifierMixin, BaseEstimator):
 Maker = Callable[..., Any]
 
 
-def _moments(cls: Any, seeded: bool = False) -> Maker:
+def _summary(cls: Any, seeded: bool = False) -> Maker:
     def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
         seed = {"random_state": random_state} if seeded else {}
         return cls(decision=decision, **seed, **parameters)
@@ -85,9 +91,10 @@ def _rows(cls: Any, seeded: bool = False) -> Maker:
     return make
 
 
-def _rival(name: str) -> Maker:
+def _other(name: str) -> Maker:
     def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-        return rival(name, decision, n_jobs=n_jobs, random_state=random_state, **parameters)
+        seed = {"random_state": random_state}
+        return other_classifier(name, decision, n_jobs=n_jobs, **seed, **parameters)
 
     return make
 
@@ -97,13 +104,12 @@ def _constant(decision: Any, random_state: int, n_jobs: int | None) -> Any:
 
 
 def _grople(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-    return GroPLE(decision=decision, random_state=random_state, **(SUITED | parameters))
+    return GroPLE(decision=decision, random_state=random_state, **parameters)
 
 
 def _searched(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
     scoring = {"scoring": decision} if decision in METRIC_RULES else {}
-    settings = SUITED | scoring | parameters
-    return GroPLECV(decision=decision, random_state=random_state, **settings)
+    return GroPLECV(decision=decision, random_state=random_state, **(scoring | parameters))
 
 
 #: Name → (what a person calls it, how it is made).
@@ -112,39 +118,22 @@ METHODS: dict[str, tuple[str, Maker]] = {
     "groplecv": ("GroPLECV", _searched),
     "groplemargin": ("GroPLE, margin .3", functools.partial(_grople, margin=0.3)),
     "bsvm": ("BSVM", _rows(BSVM)),
-    "llsf": ("LLSF", _moments(LLSF)),
-    "plst": ("PLST", _moments(PLST)),
-    "cplst": ("CPLST", _moments(CPLST)),
-    "faie": ("FaIE", _moments(FaIE)),
-    "leml": ("LEML", _moments(LEML, seeded=True)),
+    "llsf": ("LLSF", _summary(LLSF)),
+    "plst": ("PLST", _summary(PLST)),
+    "cplst": ("CPLST", _summary(CPLST)),
+    "faie": ("FaIE", _summary(FaIE)),
+    "leml": ("LEML", _summary(LEML, seeded=True)),
     "mlsf": ("MLSF", _rows(MLSF, seeded=True)),
-    "ridge": ("ridge", _moments(Ridge)),
-    "linearsvc": ("one-vs-rest LinearSVC", _rival("linear_svc")),
-    "logistic": ("one-vs-rest logistic", _rival("logistic")),
-    "extratrees": ("extra trees", _rival("extra_trees")),
+    "ridge": ("ridge", _summary(Ridge)),
+    "linearsvc": ("one-vs-rest LinearSVC", _other("linear_svc")),
+    "logistic": ("one-vs-rest logistic", _other("logistic")),
+    "extratrees": ("extra trees", _other("extra_trees")),
     "constant": ("most frequent labels", _constant),
 }
-#: Words from which texts are better kept as sparse rows than as matrices of products of words.
-MANY_WORDS = 2000
-#: Methods that learn from moments: they can be stored, and rows added and removed exactly.
+#: Methods that learn from a summary of rows: they can be stored, and rows added and removed.
 STORABLE = (
     "grople", "groplecv", "groplemargin", "llsf", "plst", "cplst", "faie", "leml", "ridge",
 )  # fmt: skip
-
-
-def text_form(name: str, max_features: int | None) -> dict[str, Any]:
-    """Return the form of the moments that suits a method on texts: rows of few words each.
-
-    GroPLE finds out by itself.
-
-    Examples
-    --------
-    >>> text_form("plst", None), text_form("plst", 500), text_form("grople", None)
-    ({'form': 'implicit'}, {}, {})
-    """
-    many = max_features is None or max_features > MANY_WORDS
-    asked = name in STORABLE and not name.startswith("grople")
-    return {"form": "implicit"} if many and asked else {}
 
 
 def method_names(text: str) -> list[str]:

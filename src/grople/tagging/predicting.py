@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.linear import row_blocks
+from grople.solver._model import row_blocks
 from grople.tagging.explaining import Explainer, Explanation
-from grople.tagging.records import Records, plain_rows
+from grople.tagging.records import Records
 
 __all__ = ["Selection", "Tag", "TaggedRow", "label_names", "select_labels", "tag_records"]
 
@@ -116,7 +116,7 @@ def tag_records(
     labels = label_names(model)
     done = 0
     for block in blocks:
-        X = _rows(features, block.content)
+        X = block.content if features is None else features.transform(block.content)
         for part in row_blocks(X.shape[0], len(labels)):
             rows = X[part]
             chosen, chances = select_labels(model, rows, selection)
@@ -134,14 +134,6 @@ def tag_records(
                 tagged.append(TaggedRow(done + i + 1, name, tags))
             yield tagged
             done += rows.shape[0]
-
-
-def _rows(features: Any, content: Any) -> Any:
-    if features is None:
-        return content
-    return (
-        features.transform(content) if isinstance(content, list) else plain_rows(features, content)
-    )
 
 
 def select_labels(model: Any, X: Any, selection: Selection) -> tuple[list[Array], list[Array]]:

@@ -15,8 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-import scipy.sparse as sp
-
 from grople.datasets import read
 from grople.datasets._streams import DEFAULT_LIMIT, GZIP_MAGIC, Source, opened
 from grople.datasets.bundle import Bundle, NumberedNames
@@ -31,7 +29,7 @@ from grople.tagging.record_formats import (
     feature_places,
 )
 
-__all__ = ["LARGE_FILE", "Records", "aligned_features", "open_records", "plain_rows"]
+__all__ = ["LARGE_FILE", "Records", "aligned_features", "open_records"]
 
 #: Bytes from which reading a file whole is worth a remark.
 LARGE_FILE = 256 << 20
@@ -209,15 +207,3 @@ def aligned_features(bundle: Bundle, names: Sequence[str] | None, n_features: in
         return bundle.X
     place = {feature: index for index, feature in enumerate(bundle.feature_names)}
     return bundle.X[:, feature_places(place, names, bundle.source)]
-
-
-def plain_rows(features: Any, X: Any) -> Any:
-    """Return rows of numbers as the model takes them, the same bits whether dense or sparse.
-
-    Lengths of rows are sums, which dense and sparse arrays add up in different orders; a row to
-    remove must be the row that was added.
-    """
-    if sp.issparse(X) or not features.own.unit_rows:
-        return features.transform(X)
-    rows = features.transform(sp.csr_array(X))
-    return rows if features.own is not features else rows.toarray()  # pairs are many

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from grople.baselines.settings import approximation_setting
 from grople.pages import Cell, Table
+from grople.published import approximation_setting
 from grople.study.experiments import comparison
 from grople.study.experiments.base import (
     Exhibit,
