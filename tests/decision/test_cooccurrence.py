@@ -12,7 +12,9 @@ from grople.decision import cooccurrence_feature
 from grople.decision._cooccurrence import RARE
 
 AMOUNTS = sp.random_array((60, 9), density=0.4, random_state=1, format="csr")
-MARKS = sp.random_array((60, 4), density=0.3, random_state=2, format="csr").astype(bool).astype(float)
+MARKS = (
+    sp.random_array((60, 4), density=0.3, random_state=2, format="csr").astype(bool).astype(float)
+)
 
 
 def feature_of(X, B):

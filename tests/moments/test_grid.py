@@ -169,7 +169,9 @@ def test_weights_far_heavier_than_the_first_stay_exact_or_are_refused():
 
 def test_rows_are_kept_where_they_are_sparse_and_features_many():
     def sparse(n, D, each=5):
-        return sp.random_array((n, D), density=each / D, format="csr", random_state=np.random.default_rng(0))
+        return sp.random_array(
+            (n, D), density=each / D, format="csr", random_state=np.random.default_rng(0)
+        )
 
     assert not Grid.of(sparse(50, 900)).keeps_rows
     assert Grid.of(sparse(50, 1500)).keeps_rows

@@ -216,7 +216,9 @@ def test_products_with_kept_rows_have_the_precision_asked_for(dtype):
 def test_products_with_many_rows_on_any_number_of_threads():
     import joblib
 
-    X = sp.random_array((3000, 400), density=0.05, format="csr", random_state=np.random.default_rng(0))
+    X = sp.random_array(
+        (3000, 400), density=0.05, format="csr", random_state=np.random.default_rng(0)
+    )
     B = sp.random_array((3000, 9), density=0.2, format="csr", random_state=np.random.default_rng(1))
     B.data[:] = 1.0
     Z = np.random.default_rng(2).standard_normal((400, 70))

@@ -180,7 +180,9 @@ def test_decisions_on_rows_left_out_are_those_of_folds(monkeypatch: pytest.Monke
 def test_copies_of_rows_do_not_vouch_for_each_other() -> None:
     # Labels are noise, so that no probability of a new row should lie far from their share of .1.
     rng = np.random.default_rng(0)
-    X = sp.random_array((1900, 2500), density=0.02, format="csr", random_state=np.random.default_rng(0))
+    X = sp.random_array(
+        (1900, 2500), density=0.02, format="csr", random_state=np.random.default_rng(0)
+    )
     Y = sp.csr_array((rng.random((1900, 30)) < 0.1).astype(int))
     for rows in (np.arange(1200), np.repeat(np.arange(1200), 2), np.r_[np.arange(1200), :30]):
         model = GroPLE(decision=Rule("example_f1", context=False)).fit(X[rows], Y[rows])
