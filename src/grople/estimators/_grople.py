@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 
 from grople.decision import Rule, check_rule
 from grople.errors import Number, Parameter, Whole
-from grople.estimators._base import SummaryClassifier, row_by_row, seed_of
+from grople.estimators._base import row_by_row, seed_of
+from grople.estimators._summary_classifier import SummaryClassifier
 from grople.moments import RowSummary
 from grople.published import published_setting, solve_published
 from grople.solver import FittedModel, Settings, Solver, solve

@@ -58,38 +58,28 @@ class WholeSums:
         return replace(found, n_rows=self.n_rows + rows.shape[0])
 
     def _with_rows(self, rows: Any, B: Any, roots: Array) -> WholeSums:
-        """Add rows in blocks so short that no sum of a block leaves the exact numbers."""
         largest = np.maximum(_largest_in_rows(rows), roots)
-        usual = np.flatnonzero(largest < 2.0**LEADING_BITS)
-        found, waiting = self, []
-        if len(usual) == len(largest):
-            waiting = [slice(i, i + _block_rows(rows, B)) for i in
-                       range(0, len(largest), _block_rows(rows, B))][::-1]  # fmt: skip
-        else:
+        if not len(largest):
+            return self
+        if largest.max() >= 2.0**LEADING_BITS:
+            usual, found = np.flatnonzero(largest < 2.0**LEADING_BITS), self
             for row in np.flatnonzero(largest >= 2.0**LEADING_BITS):
                 found = found._with_large_row(rows[[row]], B[[row]], roots[row])
             return found._with_rows(rows[usual], B[usual], roots[usual])
-        total: list[Any] | None = None
-        bound = 0.0
-        while waiting:
-            block = waiting.pop()
-            squares = _largest_squares(rows[block], B[block], roots[block])
-            size = len(roots[block])
-            if squares > LARGEST_SUM / 2 and size > 1:
-                middle = block.start + size // 2
-                waiting += [slice(middle, block.start + size), slice(block.start, middle)]
-                continue
-            if total is not None and bound + squares > LARGEST_SUM:
-                found, total, bound = found._plus(total), None, 0.0
-            products = _products(rows[block], B[block], roots[block])
-            total = products if total is None else _summed(total, products)
-            bound += squares
-        return found if total is None else found._plus(total)
-
-    def _plus(self, products: list[Any]) -> WholeSums:
-        sums = {name: getattr(self, name) + ExactSum(values)
-                for name, values in zip(SUMS, products, strict=True)}  # fmt: skip
-        return replace(self, **sums)
+        if len(roots) * float(largest.max() * roots.max()) > LARGEST_SUM:
+            middle = len(roots) // 2
+            found = self._with_rows(rows[:middle], B[:middle], roots[:middle])
+            return found._with_rows(rows[middle:], B[middle:], roots[middle:])
+        pairs = sp.csr_array(B.T @ B)
+        return replace(
+            self,
+            weight=self.weight + ExactSum(np.array([roots @ roots])),
+            counts=self.counts + ExactSum(roots @ B),
+            pairs=self.pairs + ExactSum(pairs if sp.issparse(self.pairs.low) else pairs.toarray()),
+            feature_sum=self.feature_sum + ExactSum(np.asarray(roots @ rows)),
+            gram=_gram_with(self.gram, rows),
+            cross=self.cross + ExactSum(_dense(rows.T @ B)),
+        )
 
     def _with_large_row(self, row: Any, b: Any, root: float) -> WholeSums:
         x, b = (np.asarray(sp.csr_array(part).todense()).ravel() for part in (row, b))
@@ -384,11 +374,30 @@ def _blockwise(X: Any, B: Any, weights: Array | None, grid: Grid) -> WholeSums:
     return found
 
 
-def _block_rows(rows: Any, B: Any) -> int:
-    """Return how many rows hold about as many values as the moments themselves."""
-    D, L = rows.shape[1], B.shape[1]
-    per_row = D if _dense_is_faster(rows) else max(rows.nnz / max(rows.shape[0], 1), 1.0)
-    return max(1, int(np.clip(D * (D + L), *BLOCK_VALUES) / max(per_row, 1.0)))
+def _gram_with(gram: ExactSum, rows: Any) -> ExactSum:
+    """Add XᵀX of rows in blocks so short that no sum of one leaves the exact numbers."""
+    D, dense = rows.shape[1], _dense_is_faster(rows)
+    per_row = D if dense else max(rows.nnz / rows.shape[0], 1.0)
+    size = max(1, int(np.clip(D**2, *BLOCK_VALUES) / per_row))
+    waiting = [slice(i, i + size) for i in range(0, rows.shape[0], size)][::-1]
+    total: Any = None
+    bound = 0.0
+    while waiting:
+        where = waiting.pop()
+        block = rows[where]
+        squares, n = _largest_squares(block), block.shape[0]
+        if squares > LARGEST_SUM / 2 and n > 1:
+            middle = where.start + n // 2
+            waiting += [slice(middle, where.start + n), slice(where.start, middle)]
+            continue
+        if total is not None and bound + squares > LARGEST_SUM:
+            gram, total, bound = gram + ExactSum(total), None, 0.0
+        if dense and sp.issparse(block):
+            block = block.toarray()
+        product = _dense(block.T @ block)
+        total = product if total is None else total + product
+        bound += squares
+    return gram if total is None else gram + ExactSum(total)
 
 
 def _dense_is_faster(rows: Any) -> bool:
@@ -404,29 +413,13 @@ def _largest_in_rows(rows: Any) -> Array:
     return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
 
 
-def _largest_squares(rows: Any, B: Any, roots: Array) -> float:
+def _largest_squares(rows: Any) -> float:
     """Return a bound of every sum of products, by Cauchy and Schwarz."""
     if sp.issparse(rows):
         squares = np.bincount(rows.indices, np.square(rows.data), minlength=rows.shape[1])
     else:
         squares = np.einsum("ij,ij->j", rows, rows)
-    return max(float(squares.max(initial=0.0)), float(roots @ roots))
-
-
-def _products(rows: Any, B: Any, roots: Array) -> list[Any]:
-    pairs = sp.csr_array(B.T @ B)
-    if sp.issparse(rows) and _dense_is_faster(rows):
-        rows = rows.toarray()
-    gram, cross = rows.T @ rows, rows.T @ B
-    return [
-        np.array([roots @ roots]), roots @ B,
-        pairs.toarray() if B.shape[1] <= DENSE_LABELS else pairs,
-        np.asarray(roots @ rows), _dense(gram), _dense(cross),
-    ]  # fmt: skip
-
-
-def _summed(total: list[Any], products: list[Any]) -> list[Any]:
-    return [mine + theirs for mine, theirs in zip(total, products, strict=True)]
+    return float(squares.max(initial=0.0))
 
 
 def _pairs_of(b: Array, sparse: bool) -> Any:

@@ -26,7 +26,7 @@ Answer = TypeVar("Answer", bound=Any)
 BLOCK_SCORES = 1 << 22
 #: Scores of the blocks in which rows are predicted, and the fewest and most rows of one: multiples
 #: of what BLAS kernels take at a time, so that a row's place in the block makes no difference.
-PREDICTED_SCORES, PREDICTED_ROWS = 1 << 16, (24, 96)
+PREDICTED_SCORES, PREDICTED_ROWS = 1 << 17, (24, 192)
 #: Values of a row in single precision, at most.
 LARGEST_NARROW = 1e30
 #: Scores from which on a second thread pays.
