@@ -16,7 +16,8 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from grople import GroPLE, summarise
-from grople.datasets import make_grouped_multilabel
+from grople.datasets import load, make_grouped_multilabel
+from grople.decision import Rule
 from grople.estimators import SummaryClassifier
 from grople.solver import FittedModel, LinearScores
 
@@ -247,3 +248,14 @@ def test_fits_side_by_side_give_all_threads_back():
         with pytest.raises(RuntimeError, match="stop"):
             GroPLE().fit(X, Y, progress=failing)
         assert blas_threads() == {2}
+
+
+def test_a_rule_says_whether_there_is_a_re_ranker():
+    data = load("debtags-mini")
+    model = GroPLE().fit(data.X[:900], data.Y[:900])
+    assert model.decision_.reranker is not None
+    model.set_params(decision=Rule("example_f1", context=False))
+    assert model.decision_.reranker is None
+    assert model.set_params(decision="macro_f1").decision_.reranker is None  # what there is
+    model.set_params(decision=Rule("example_f1", context=True))
+    assert model.decision_.reranker is not None

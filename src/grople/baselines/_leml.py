@@ -28,7 +28,7 @@ from grople.baselines._leml_factors import (
 )
 from grople.baselines._leml_rows import IncompleteLabels, ObservedRows, has_missing
 from grople.baselines._linear import Report, varying_scores, with_matrices
-from grople.decision import HeldOut, HeldOutBlock, fit_decision
+from grople.decision import HeldOut, HeldOutBlock, context_of, fit_decision
 from grople.errors import Choice, Number, Parameter, Whole
 from grople.estimators import encode
 from grople.estimators._base import no_progress, seed_of, unchanged_on_error
@@ -256,6 +256,7 @@ class LEML(LabelEmbedding):
         counts = None if held_out is None else held_out.counts
         self._model = FittedModel(scores, decision, report=report, evidence=counts)
         self._has_evidence, self._incomplete = self._needs_evidence, True
+        self._context = context_of(self.decision)
         return self
 
     def _learn_observed(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.decision import Rule, check_rule
+from grople.decision import context_of
 from grople.errors import Flag, Number, Parameter, Whole
 from grople.estimators import SummaryClassifier
 from grople.moments import RealMoments, RowSummary
@@ -130,11 +130,10 @@ class LinearBaseline(SummaryClassifier):
         raise NotImplementedError
 
     def _solve(self, summary: RowSummary, progress: Progress) -> FittedModel:
-        rule = check_rule(self.decision)
         return solve_linear(
             summary,
             self._learn,
             evidence=self._needs_evidence and self.max_kept_rows > 0,
-            context=rule.context if isinstance(rule, Rule) else "auto",
+            context=context_of(self.decision),
             progress=progress,
         )

@@ -17,7 +17,14 @@ from grople.decision._expected import best_prefix, expected_measures
 from grople.decision._fit import fit_decision
 from grople.decision._network import Networks, network_log_odds, train_networks
 from grople.decision._reranker import Reranker
-from grople.decision._rules import FITTED_RULES, METRIC_RULES, Rule, check_rule, needs_evidence
+from grople.decision._rules import (
+    FITTED_RULES,
+    METRIC_RULES,
+    Rule,
+    check_rule,
+    context_of,
+    needs_evidence,
+)
 
 __all__ = [
     "FITTED_RULES",
@@ -38,6 +45,7 @@ __all__ = [
     "best_prefix",
     "candidate_inputs",
     "check_rule",
+    "context_of",
     "cooccurrence_feature",
     "expected_measures",
     "fit_decision",

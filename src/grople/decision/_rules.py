@@ -9,7 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["FITTED_RULES", "METRIC_RULES", "Rule", "check_rule", "first_labels", "needs_evidence"]
+__all__ = [
+    "FITTED_RULES",
+    "METRIC_RULES",
+    "Rule",
+    "check_rule",
+    "context_of",
+    "first_labels",
+    "needs_evidence",
+]
 
 Array = NDArray[Any]
 
@@ -83,6 +91,11 @@ def check_rule(rule: Any) -> Any:
 def needs_evidence(rule: Any) -> bool:
     """Tell whether a rule is fitted on held-out scores, rather than given."""
     return isinstance(rule, Rule) or (isinstance(rule, str) and rule in FITTED_RULES)
+
+
+def context_of(rule: Any) -> bool | str:
+    """Return whether a decision asks for a re-ranker (``"auto"`` unless a :class:`Rule` says)."""
+    return rule.context if isinstance(rule, Rule) else "auto"
 
 
 def first_labels(order: Array, sizes: Array, n_labels: int) -> Any:

@@ -81,7 +81,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
     _parameters: ClassVar[dict[str, Parameter]] = {}
 
     _model: FittedModel | None
-    _has_evidence: bool
+    #: What the decision was fitted with.
+    _has_evidence: bool = False
+    _context: bool | str = "auto"
     _targets: Targets
 
     @property

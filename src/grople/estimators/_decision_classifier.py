@@ -23,7 +23,7 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags, index
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from grople.decision import HeldOut, HeldOutBlock, fit_decision, needs_evidence
+from grople.decision import HeldOut, HeldOutBlock, context_of, fit_decision, needs_evidence
 from grople.errors import Choice, Parameter
 from grople.estimators._base import (
     LabelClassifier,
@@ -188,7 +188,7 @@ class MultilabelDecisionClassifier(MetaEstimatorMixin, LabelClassifier):
         if self._targets.kind == "multilabel" and cv is not None:
             blocks = self._held_out(X, y, B, weights, cv, fit_params, split_params, progress)
             held_out = HeldOut.from_blocks(blocks, B.shape[1])
-        self._model = FittedModel(scorer, fit_decision(held_out))
+        self._model = FittedModel(scorer, fit_decision(held_out, context=context_of(self.decision)))
         self._has_evidence = held_out is not None
         return self
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
-from grople.decision import Rule, check_rule
+from grople.decision import context_of
 from grople.errors import Number, Parameter, Whole
 from grople.estimators._base import row_by_row, seed_of
 from grople.estimators._summary_classifier import SummaryClassifier
@@ -234,14 +234,13 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         return solve(summary, settings, progress)
 
     def _settings(self, **chosen: Any) -> Settings:
-        rule = check_rule(self.decision)
         names = ("n_components", "n_groups", "grouping", "lambda_1", "lambda_2", "alpha", "beta",
                  "gamma", "margin")  # fmt: skip
         values = {name: getattr(self, name) for name in names} | chosen
         return Settings(
             **values,
             evidence=self._needs_evidence and self.max_kept_rows > 0,
-            context=rule.context if isinstance(rule, Rule) else "auto",
+            context=context_of(self.decision),
             seed=seed_of(self.random_state),
             solver=self.solver or Solver(),
         )

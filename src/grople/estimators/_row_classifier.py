@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.decision import HeldOut, HeldOutBlock, fit_decision
+from grople.decision import HeldOut, HeldOutBlock, context_of, fit_decision
 from grople.estimators._base import LabelClassifier, no_progress, unchanged_on_error
 from grople.moments import fold_of, row_keys
 from grople.moments._keys import row_key_pairs
@@ -68,7 +68,12 @@ class RowClassifier(LabelClassifier):
             blocks = self._held_out(X, B, weights, progress)
             held_out = HeldOut.from_blocks(blocks, B.shape[1])
         counts = None if held_out is None else held_out.counts
-        self._model = FittedModel(scorer, fit_decision(held_out), evidence=counts, report=report)
+        self._model = FittedModel(
+            scorer,
+            fit_decision(held_out, context=context_of(self.decision)),
+            evidence=counts,
+            report=report,
+        )
         self._has_evidence = self._needs_evidence
         return self
 

@@ -22,6 +22,7 @@ from grople.backends import (
     partitions,
     reduce_partitions,
 )
+from grople.decision import context_of
 from grople.estimators._base import LabelClassifier, no_progress, unchanged_on_error
 from grople.estimators._targets import Targets
 from grople.moments import Grid, RowSummary, summarise
@@ -284,7 +285,10 @@ class SummaryClassifier(LabelClassifier):
     def fitted_model_(self) -> FittedModel:
         """Scores and decision, solved when first asked for."""
         check_is_fitted(self)
-        if self._model is None or (self._needs_evidence and not self._has_evidence):
+        # "auto" takes whatever there is; a rule that insists on another context is solved again.
+        known = self._has_evidence and context_of(self.decision) in ("auto", self._context)
+        fits = known or not self._needs_evidence
+        if self._model is None or not fits:
             self._solved(None)
         return super().fitted_model_
 
@@ -351,7 +355,7 @@ class SummaryClassifier(LabelClassifier):
         if self.summary_ is None or not self.summary_.n_rows:
             raise ValueError("no rows are left to learn from: add some")
         self._model = self._solve(self.summary_, progress or no_progress)
-        self._has_evidence = self._needs_evidence
+        self._has_evidence, self._context = self._needs_evidence, context_of(self.decision)
         return self
 
     def _check_rows_known(self) -> None:

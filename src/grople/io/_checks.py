@@ -88,6 +88,8 @@ def check_model(model: Any, targets: Any, fitted: Any, summary: Any) -> None:
     check_rule(model.decision)
     if model._needs_evidence and getattr(model, "_has_evidence", None) is not True:
         raise ModelFileError(f"it has no decision for {model.decision!r}")
+    if getattr(model, "_context", "auto") not in (True, False, "auto"):
+        raise ModelFileError("whether it was to have a re-ranker is something else")
     _check_record(fitted, sizes)
     if summary is not None:
         _check_record(summary, sizes)

@@ -25,6 +25,7 @@ ATTRIBUTES = (
     "best_index_",
     "best_score_",
     "cv_results_",
+    "_context",
     "_has_evidence",
     "_incomplete",
 )
