@@ -149,7 +149,9 @@ def test_odd_labels_get_groups(B, grouping, n_groups):
 def test_as_many_groups_as_asked_for(grouping):
     B, _ = planted(4, size=5, noise=0.1)
     for n_groups in (1, 2, 7, 19, 20, 99):
-        assert groups_of(B, grouping, n_groups).n_groups == min(n_groups, 20)
+        found = groups_of(B, grouping, n_groups).n_groups
+        # Two merges at the same height are one cut in older versions of SciPy.
+        assert min(n_groups, 20) - (grouping == "hierarchical") <= found <= min(n_groups, 20)
 
 
 def test_no_labels():

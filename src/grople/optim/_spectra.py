@@ -48,6 +48,8 @@ class Spectrum:
     @classmethod
     def of(cls, matrix: Array, *, overwrite: bool = False) -> Spectrum:
         """Decompose a symmetric matrix (``overwrite`` lets it be destroyed, to save a copy)."""
+        if not matrix.size:  # which older versions of SciPy refuse
+            return cls(np.zeros(0), np.zeros((0, 0)))
         values, vectors = scipy.linalg.eigh(
             matrix, overwrite_a=overwrite, driver="evr", check_finite=False
         )
