@@ -266,8 +266,8 @@ def test_a_worker_needs_memory_for_its_block_only(client):
     assert model.summary_.n_rows == 24 * 4000
     block = 8 * 4000 * 250
     for worker, most in before.items():
-        # All blocks are 192 MB, and a worker gets about half of them.
-        assert after[worker] - most < 3 * block
+        # All blocks are 24, and a worker gets about half of them; some wait while one is summed up.
+        assert after[worker] - most < 6 * block
     rows = made(1)[0]
     lazy = da.from_delayed(dask.delayed(made)(1)[0], rows.shape, float)
     with dask.config.set(scheduler="distributed"):
