@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import data_folder, table
+from grople.baselines import METHODS, make_method
 from grople.datasets.text import TextTable, read_texts
 from grople.features import fit_text
 from grople.metrics import evaluate
 from grople.tagging.changing import spread_labels, widened
 from grople.tagging.fitting import example_labels
-from grople.tagging.methods import METHODS, make_method
 
 #: Minutes of work.
 ON_REQUEST = True
@@ -74,7 +74,7 @@ def measured(known: TextTable, unseen: TextTable, settings: dict[str, Any]) -> s
         scores[:, : len(names)] = model.decision_function(X_test)
         found = evaluate(truth, widened(model.predict(X_test), truth.shape[1]), scores)
         rows.append(
-            [METHODS[name][0], *(f"{found[m]:.4f}" for m in MEASURES), f"{seconds[name]:.1f}"]
+            [METHODS[name].title, *(f"{found[m]:.4f}" for m in MEASURES), f"{seconds[name]:.1f}"]
         )
     for row, name in zip(rows, NAMES, strict=True):
         row.append(f"{seconds['linearsvc'] / seconds[name]:.2f}×")

@@ -10,7 +10,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from grople import metrics
-from grople.baselines import PLST
+from grople.baselines import (
+    MEASURES,
+    METHODS,
+    PLST,
+    STORABLE,
+    ConstantLabels,
+    compare_methods,
+    make_method,
+    method_names,
+)
 from grople.datasets import Bundle, load, make_grouped_multilabel
 from grople.datasets.text import TextTable
 from grople.errors import DataError
@@ -18,7 +27,6 @@ from grople.features import InteractionFeatures, without_interactions
 from grople.folds import MultilabelStratifiedKFold
 from grople.io import save_model
 from grople.tagging.changing import change_tagger
-from grople.tagging.comparing import MEASURES, compare_methods
 from grople.tagging.evaluating import evaluate_tagger
 from grople.tagging.fitting import (
     compare_on,
@@ -27,7 +35,6 @@ from grople.tagging.fitting import (
     load_tagger,
     tagger_quality,
 )
-from grople.tagging.methods import METHODS, STORABLE, ConstantLabels, make_method, method_names
 from grople.tagging.reading import Reading, read_examples
 from tests.tagging.things import fitted_afresh
 

@@ -60,8 +60,8 @@ def compare(
 
     Every method decides for --metric on held-out scores of its training rows.
     """
+    from grople.baselines import METHODS, make_method, method_names
     from grople.tagging.fitting import compare_on
-    from grople.tagging.methods import METHODS, make_method, method_names
 
     try:
         names = method_names(methods)
@@ -79,7 +79,7 @@ def compare(
         report("reading", 0, 1)
         examples, _ = o.open_examples(data, reading)
         estimators = {
-            METHODS[name][0]: make_method(name, metric, random_state=seed, n_jobs=jobs)
+            METHODS[name].title: make_method(name, metric, random_state=seed, n_jobs=jobs)
             for name in names
         }
         compared = compare_on(

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from grople.tagging.comparing import Comparison
+    from grople.baselines import Comparison
 
 __all__ = ["show_quality"]
 

@@ -4,7 +4,7 @@
 |---|---|
 | ``reading`` | files with labels, and how to read files to come |
 | ``records``, ``record_formats`` | records to tag, in blocks |
-| ``methods``, ``comparing``, ``drawing`` | methods by name, cross-validated side by side |
+| ``drawing`` | pictures of a comparison |
 | ``fitting``, ``changing`` | a tagger: fit, store, add and remove rows |
 | ``predicting``, ``explaining``, ``writing`` | tags, why, and to which file |
 | ``evaluating`` | measures on rows that a tagger has not seen |

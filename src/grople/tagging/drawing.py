@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 from typing import Any
 
+from grople.baselines import Comparison
 from grople.datasets._atomic import written
 from grople.errors import require
-from grople.tagging.comparing import Comparison
 
 __all__ = ["PICTURES", "check_picture", "draw_comparison", "plot_comparison"]
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from grople.baselines import STORABLE, Comparison, Report, compare_methods, make_method
 from grople.datasets import Bundle
 from grople.datasets._matrices import label_matrix
 from grople.datasets.text import TextTable
@@ -30,8 +31,6 @@ from grople.features import (
     without_interactions,
 )
 from grople.io import read_model, save_model
-from grople.tagging.comparing import Comparison, Report, compare_methods
-from grople.tagging.methods import STORABLE, make_method
 from grople.tagging.reading import Reading
 from grople.tagging.records import aligned_features
 
@@ -166,7 +165,7 @@ def fit_tagger(
     reading : Reading, optional
         How files to come are read.
     method : str
-        One of :data:`grople.tagging.methods.STORABLE`.
+        One of :data:`grople.baselines.STORABLE`.
     metric : str or float
         The decision, and what a search maximises.
     search : bool

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from grople.baselines import STORABLE, Report, make_method
 from grople.datasets import Blocks, read_blocks
 from grople.datasets._columns import TableBuilder
 from grople.datasets._matrices import label_matrix, spread_labels
@@ -27,9 +28,7 @@ from grople.datasets.tables import table_batches
 from grople.datasets.text import TextTable, text_parts
 from grople.errors import DataError
 from grople.features import plain_columns, scan_text
-from grople.tagging.comparing import Report
 from grople.tagging.fitting import TAIL, DataFacts, Tagger, named_labels, told_as
-from grople.tagging.methods import STORABLE, make_method
 from grople.tagging.reading import (
     TAGS,
     TEXT,

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from grople import metrics
 from grople.folds import MultilabelStratifiedKFold
 
-__all__ = ["MEASURES", "Comparison", "MethodQuality", "Report", "Representation", "compare_methods"]
+__all__ = ["MEASURES", "Comparison", "MethodQuality", "Report", "compare_methods"]
 
 Array = NDArray[Any]
 #: Told what is being done, how many steps are done and how many there are.
@@ -109,7 +109,7 @@ def compare_methods(
     Examples
     --------
     >>> from grople.datasets import make_grouped_multilabel
-    >>> from grople.tagging.methods import make_method
+    >>> from grople.baselines import make_method
     >>> data = make_grouped_multilabel(200, 20, 8, random_state=0)
     >>> rows = lambda train, test: (data.X[train], data.X[test])
     >>> methods = {name: make_method(name) for name in ("constant", "ridge")}

@@ -1,32 +1,29 @@
-"""The methods that can be fitted and compared by name."""
+"""The methods that can be made by name: one table for commands, study, benchmarks and tests."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from grople import metrics
-from grople.baselines import (
-    BSVM,
-    CPLST,
-    LEML,
-    LLSF,
-    MLSF,
-    PLST,
-    FaIE,
-    Ridge,
-    other_classifier,
-)
+from grople.baselines._bsvm import BSVM
+from grople.baselines._cplst import CPLST
+from grople.baselines._faie import FaIE
+from grople.baselines._leml import LEML
+from grople.baselines._llsf import LLSF
+from grople.baselines._mlsf import MLSF
+from grople.baselines._others import other_classifier
+from grople.baselines._plst import PLST
+from grople.baselines._ridge import Ridge
 from grople.decision import METRIC_RULES
 from grople.estimators import GroPLE, GroPLECV
 
-__all__ = ["METHODS", "STORABLE", "ConstantLabels", "make_method", "method_names"]
+__all__ = ["METHODS", "STORABLE", "ConstantLabels", "Method", "make_method", "method_names"]
 
 #: The most labels that the constant prediction may have.
 MOST_CONSTANT = 20
@@ -72,29 +69,29 @@ class ConstantLabels(ClassifierMixin, BaseEstimator):
         )
 
 
-Maker = Callable[..., Any]
+class Method(NamedTuple):
+    """A method: what a person calls it, how it is made, whether it learns from a summary."""
+
+    title: str
+    make: Callable[..., Any]
+    from_summary: bool = False
 
 
-def _summary(cls: Any, seeded: bool = False) -> Maker:
+def _of_class(cls: Any, **fixed: Any) -> Callable[..., Any]:
+    """Return a maker that gives an estimator the seed and the jobs, if it has such parameters."""
+
     def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-        seed = {"random_state": random_state} if seeded else {}
-        return cls(decision=decision, **seed, **parameters)
+        model = cls(decision=decision, **(fixed | parameters))
+        shared = {"random_state": random_state, "n_jobs": n_jobs}
+        return model.set_params(**{k: v for k, v in shared.items() if hasattr(model, k)})
 
     return make
 
 
-def _rows(cls: Any, seeded: bool = False) -> Maker:
+def _other(name: str) -> Callable[..., Any]:
     def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-        seed = {"random_state": random_state} if seeded else {}
-        return cls(decision=decision, n_jobs=n_jobs, **seed, **parameters)
-
-    return make
-
-
-def _other(name: str) -> Maker:
-    def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-        seed = {"random_state": random_state}
-        return other_classifier(name, decision, n_jobs=n_jobs, **seed, **parameters)
+        shared: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state}
+        return other_classifier(name, decision, **shared, **parameters)
 
     return make
 
@@ -103,37 +100,31 @@ def _constant(decision: Any, random_state: int, n_jobs: int | None) -> Any:
     return ConstantLabels(decision if decision in METRIC_RULES else "example_f1")
 
 
-def _grople(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-    return GroPLE(decision=decision, random_state=random_state, **parameters)
-
-
 def _searched(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
     scoring = {"scoring": decision} if decision in METRIC_RULES else {}
     return GroPLECV(decision=decision, random_state=random_state, **(scoring | parameters))
 
 
-#: Name → (what a person calls it, how it is made).
-METHODS: dict[str, tuple[str, Maker]] = {
-    "grople": ("GroPLE", _grople),
-    "groplecv": ("GroPLECV", _searched),
-    "groplemargin": ("GroPLE, margin .3", functools.partial(_grople, margin=0.3)),
-    "bsvm": ("BSVM", _rows(BSVM)),
-    "llsf": ("LLSF", _summary(LLSF)),
-    "plst": ("PLST", _summary(PLST)),
-    "cplst": ("CPLST", _summary(CPLST)),
-    "faie": ("FaIE", _summary(FaIE)),
-    "leml": ("LEML", _summary(LEML, seeded=True)),
-    "mlsf": ("MLSF", _rows(MLSF, seeded=True)),
-    "ridge": ("ridge", _summary(Ridge)),
-    "linearsvc": ("one-vs-rest LinearSVC", _other("linear_svc")),
-    "logistic": ("one-vs-rest logistic", _other("logistic")),
-    "extratrees": ("extra trees", _other("extra_trees")),
-    "constant": ("most frequent labels", _constant),
+#: Every method that the command line, the study and the benchmarks know by a name.
+METHODS: dict[str, Method] = {
+    "grople": Method("GroPLE", _of_class(GroPLE), True),
+    "groplecv": Method("GroPLECV", _searched, True),
+    "groplemargin": Method("GroPLE, margin .3", _of_class(GroPLE, margin=0.3), True),
+    "bsvm": Method("BSVM", _of_class(BSVM)),
+    "llsf": Method("LLSF", _of_class(LLSF), True),
+    "plst": Method("PLST", _of_class(PLST), True),
+    "cplst": Method("CPLST", _of_class(CPLST), True),
+    "faie": Method("FaIE", _of_class(FaIE), True),
+    "leml": Method("LEML", _of_class(LEML), True),
+    "mlsf": Method("MLSF", _of_class(MLSF)),
+    "ridge": Method("ridge", _of_class(Ridge), True),
+    "linearsvc": Method("one-vs-rest LinearSVC", _other("linear_svc")),
+    "logistic": Method("one-vs-rest logistic", _other("logistic")),
+    "extratrees": Method("extra trees", _other("extra_trees")),
+    "constant": Method("most frequent labels", _constant),
 }
 #: Methods that learn from a summary of rows: they can be stored, and rows added and removed.
-STORABLE = (
-    "grople", "groplecv", "groplemargin", "llsf", "plst", "cplst", "faie", "leml", "ridge",
-)  # fmt: skip
+STORABLE = tuple(name for name, method in METHODS.items() if method.from_summary)
 
 
 def method_names(text: str) -> list[str]:
@@ -186,4 +177,4 @@ def make_method(
     >>> make_method("plst", "micro_f1").decision
     'micro_f1'
     """
-    return METHODS[name][1](decision, random_state, n_jobs, **parameters)
+    return METHODS[name].make(decision, random_state, n_jobs, **parameters)
