@@ -36,15 +36,14 @@ def some_arrays(draw: Any) -> dict[str, np.ndarray]:
 @given(
     arrays=some_arrays(),
     texts=st.dictionaries(st.text(max_size=4).map("t{}".format), st.text(max_size=20), max_size=3),
-    mapped=st.booleans(),
 )
 def test_what_is_written_is_read(
-    tmp_path_factory: Any, arrays: dict[str, np.ndarray], texts: dict[str, str], mapped: bool
+    tmp_path_factory: Any, arrays: dict[str, np.ndarray], texts: dict[str, str]
 ) -> None:
     path = tmp_path_factory.mktemp("c") / "file"
     arrays.pop("__metadata__", None)
     write_container(path, arrays, texts)
-    found = open_container(path, memory_map=mapped)
+    found = open_container(path)
     assert found.entries.keys() == arrays.keys()
     assert {key: found.metadata[key] for key in texts} == texts
     for name, values in arrays.items():
@@ -192,9 +191,8 @@ def test_hostile_headers(tmp_path: Path, old: str, new: str, message: str) -> No
 )
 def test_what_is_no_container(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "f").write_bytes(content)
-    for mapped in (True, False):
-        with pytest.raises(ModelFileError):
-            open_container(tmp_path / "f", memory_map=mapped)
+    with pytest.raises(ModelFileError):
+        open_container(tmp_path / "f")
 
 
 def test_no_file_or_none_that_can_be_read(tmp_path: Path) -> None:

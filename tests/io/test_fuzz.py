@@ -98,7 +98,7 @@ def test_no_flipped_bit_goes_unnoticed(files: dict[str, bytes], tmp_path: Path) 
     for place, bit in places:
         content = bytearray(original)
         content[place] ^= 1 << bit
-        assert attempt(tmp_path / "f", bytes(content), memory_map=False) is None, (place, bit)
+        assert attempt(tmp_path / "f", bytes(content)) is None, (place, bit)
 
 
 def test_two_halves_of_two_files(files: dict[str, bytes], tmp_path: Path) -> None:

@@ -149,16 +149,8 @@ def write_container(
         raise ModelFileError(str(error)) from error
 
 
-def open_container(path: str | Path, *, memory_map: bool = True) -> Container:
-    """Open a file and check everything in it but the values of the arrays.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    memory_map : bool
-        Whether arrays stay on the disk until they are used; otherwise the file is read.
-    """
+def open_container(path: str | Path) -> Container:
+    """Open a file and check everything in it but the values of the arrays, which stay in it."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelFileError("not a file")
@@ -166,11 +158,7 @@ def open_container(path: str | Path, *, memory_map: bool = True) -> Container:
             size = os.fstat(stream.fileno()).st_size
             if size < 10:
                 raise ModelFileError(f"not a model file: {size} bytes are too few")
-            buffer = (
-                mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-                if memory_map
-                else stream.read()
-            )
+            buffer = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise ModelFileError(f"cannot be read ({error.strerror})") from error
     size = len(buffer)
@@ -190,13 +178,11 @@ def open_container(path: str | Path, *, memory_map: bool = True) -> Container:
     digests = parse_json(metadata.get("checksums", "{}").encode(), "its list of checksums")
     if digests.keys() != header.keys():
         raise ModelFileError("the checksums are not those of its arrays")
-    entries = {name: _entry(name, about, digests[name]) for name, about in header.items()}
-    _check_places(entries, size - 8 - length)
-    shifted = {
-        name: Entry(e.dtype, e.shape, e.begin + 8 + length, e.end + 8 + length, e.digest)
-        for name, e in entries.items()
+    entries = {
+        name: _entry(name, about, digests[name], len(start)) for name, about in header.items()
     }
-    return Container(metadata, shifted, buffer)
+    _check_places(entries, len(start), size)
+    return Container(metadata, entries, buffer)
 
 
 def _digest_mark(digest: str) -> bytes:
@@ -227,7 +213,7 @@ def _check_digest(start: bytes, metadata: dict[str, str]) -> None:
         raise ModelFileError("its header is damaged (checksum differs)")
 
 
-def _entry(name: str, about: Any, digest: Any) -> Entry:
+def _entry(name: str, about: Any, digest: Any, start: int) -> Entry:
     if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
         raise ModelFileError(f"the entry of {name!r} is not one of an array")
     dtype, shape, offsets = about["dtype"], about["shape"], about["data_offsets"]
@@ -246,19 +232,19 @@ def _entry(name: str, about: Any, digest: Any) -> Entry:
             f"{name!r} should take {math.prod(shape) * kind.itemsize} bytes by its shape, but "
             f"{end - begin} by its place"
         )
-    return Entry(kind, tuple(shape), begin, end, digest)
+    return Entry(kind, tuple(shape), start + begin, start + end, digest)
 
 
-def _check_places(entries: dict[str, Entry], size: int) -> None:
+def _check_places(entries: dict[str, Entry], start: int, size: int) -> None:
     """Refuse gaps, overlaps and arrays beyond the end."""
-    place = 0
+    place = start
     for entry in sorted(entries.values(), key=lambda entry: (entry.begin, entry.end)):
         if entry.begin != place:
             raise ModelFileError("its arrays overlap or leave gaps")
         place = entry.end
     if place != size:
         what = "cut short" if place > size else "too long"
-        raise ModelFileError(f"{what}: {place:,} bytes of arrays expected, {size:,} found")
+        raise ModelFileError(f"{what}: {place:,} bytes expected, {size:,} found")
 
 
 def _whole_numbers(values: Any, largest: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,17 +12,32 @@ from typing import Any
 
 from grople import __version__
 from grople.errors import ModelFileError
+from grople.estimators import SummaryClassifier
 from grople.features import Features
+from grople.io._checks import check_model
+from grople.io._codec import MISFITS, Decoder, Encoder
 from grople.io._container import Container, open_container, write_container
-from grople.io._decoder import MISFITS, Decoder
-from grople.io._encoder import Encoder
-from grople.io._estimators import estimator_from_json, estimator_to_json
 from grople.io._json import parse_json, write_json
+from grople.io._storable import ESTIMATORS, is_stored_as, stored_class
 
 __all__ = ["FORMAT_VERSION", "SavedModel", "load_model", "read_model", "save_model"]
 
 #: Raised when files change so that earlier versions could misread them.
 FORMAT_VERSION = 1
+#: The parts of a model in a file.
+PARTS = ("class", "parameters", "targets", "fitted", "attributes", "summary")
+#: Attributes of a fitted estimator that are kept as they are.
+ATTRIBUTES = (
+    "n_features_in_",
+    "feature_names_in_",
+    "best_params_",
+    "best_index_",
+    "best_score_",
+    "cv_results_",
+    "_context",
+    "_has_evidence",
+    "_incomplete",
+)
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ def save_model(
     with _about(path):
         try:
             content = {
-                "model": estimator_to_json(model, encoder, with_rows),
+                "model": _model_to_json(model, encoder, with_rows),
                 "features": encoder.encode(features, "features"),
                 "notes": encoder.encode(notes, "notes"),
             }
@@ -111,11 +127,12 @@ def save_model(
     write_container(path, encoder.arrays, metadata)
 
 
-def read_model(path: str | Path, *, with_rows: bool = True, memory_map: bool = True) -> SavedModel:
+def read_model(path: str | Path, *, with_rows: bool = True) -> SavedModel:
     """Read a model file: the model, the features stored with it, and its header.
 
     Nothing in a file is ever executed. Every size is checked before memory is taken, every byte
-    that is used against a checksum.
+    that is used against a checksum. Large arrays stay in the file until they are used: it may be
+    replaced by another meanwhile, but must not be changed in place.
 
     Parameters
     ----------
@@ -124,9 +141,6 @@ def read_model(path: str | Path, *, with_rows: bool = True, memory_map: bool = T
     with_rows : bool, default=True
         Whether to read what is known of rows, where the file has it. Without, opening is faster,
         and the model predicts but does not learn.
-    memory_map : bool, default=True
-        Whether arrays stay in the file until they are used. The file may be replaced by another
-        meanwhile, but must not be changed in place.
 
     Raises
     ------
@@ -148,12 +162,12 @@ def read_model(path: str | Path, *, with_rows: bool = True, memory_map: bool = T
     ('GroPLE', 'a trial', 2.0)
     """
     with _about(path):
-        container = open_container(path, memory_map=memory_map)
+        container = open_container(path)
         _check_version(container.metadata)
         content = parse_json(container.metadata.get("content", "").encode(), "its content")
         try:
             decoder = Decoder(container)
-            model = estimator_from_json(content["model"], decoder, with_rows, container.metadata)
+            model = _model_from_json(content["model"], decoder, with_rows, container.metadata)
             features = decoder.decode(content["features"])
             notes = decoder.decode(content["notes"])
         except ModelFileError:
@@ -183,6 +197,79 @@ def load_model(path: str | Path) -> Any:
         The fitted model; it predicts and learns on bit for bit as the one that was saved.
     """
     return read_model(path).model
+
+
+def _model_to_json(model: Any, encoder: Encoder, with_rows: bool) -> dict[str, Any]:
+    """Return the parts of a fitted estimator; the encoder collects their arrays."""
+    if not is_stored_as(ESTIMATORS, model):
+        raise TypeError(
+            f"a {type(model).__name__} has no model file; those that have are "
+            f"{', '.join(ESTIMATORS)}. Other scikit-learn estimators and pipelines can be stored "
+            "with skops"
+        )
+    fitted = model.fitted_model_  # solved now, if it has not been
+    state = {key: value for key, value in vars(model).items() if key in ATTRIBUTES}
+    summary = getattr(model, "summary_", None) if with_rows else None
+    return {
+        "class": type(model).__name__,
+        "parameters": _parameters(model, encoder),
+        "targets": encoder.encode(model._targets, "targets"),
+        "fitted": encoder.encode(fitted, "fitted"),
+        "attributes": {key: encoder.encode(value, key) for key, value in state.items()},
+        "summary": encoder.encode(summary, "summary"),
+    }
+
+
+def _parameters(model: Any, encoder: Encoder) -> dict[str, Any]:
+    """Encode the parameters; one that is not plain values gives way to its default."""
+    encoded = {}
+    for name, value in model.get_params(deep=False).items():
+        try:
+            Encoder().encode(value, name)  # on trial: nothing is left behind of half a value
+        except TypeError:
+            default = type(model)().get_params(deep=False)[name]
+            warnings.warn(
+                f"{name}={value!r} cannot be stored in a model file: the loaded model will have "
+                f"the default, {name}={default!r}. Its predictions are the same.",
+                UserWarning,
+                stacklevel=4,
+            )
+            value = default
+        encoded[name] = encoder.encode(value, f"parameters.{name}")
+    return encoded
+
+
+def _model_from_json(node: Any, decoder: Decoder, with_rows: bool, metadata: dict[str, str]) -> Any:
+    """Return an estimator, after checking that its parts belong together."""
+    if not set(PARTS) <= set(node):
+        raise ModelFileError(
+            f"it was written by another version of grople ({metadata.get('library_version')}), in "
+            f"parts that this one ({__version__}) does not read: fit and save the model again"
+        )
+    _refuse_unknown(node, PARTS, "part")
+    cls: Any = stored_class(ESTIMATORS, node["class"])
+    _refuse_unknown(node["parameters"], cls._get_param_names(), "parameter")
+    model = cls(**{key: decoder.decode(value) for key, value in node["parameters"].items()})
+    _refuse_unknown(node["attributes"], ATTRIBUTES, "attribute")
+    for key, value in node["attributes"].items():
+        setattr(model, key, decoder.decode(value))
+    targets, fitted = decoder.decode(node["targets"]), decoder.decode(node["fitted"])
+    summary = decoder.decode(node["summary"]) if with_rows else None
+    model._model = fitted
+    if isinstance(model, SummaryClassifier):
+        model.summary_, model._grid, model._stored_without_rows = summary, None, summary is None
+    if hasattr(targets, "classes"):
+        model._set_targets(targets)
+    check_model(model, targets, fitted, summary)
+    return model
+
+
+def _refuse_unknown(given: Any, known: Any, what: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ModelFileError(
+                f"its {what} {key!r} is unknown: a newer version of grople wrote it"
+            )
 
 
 def _check_version(metadata: dict[str, str]) -> None:
