@@ -8,15 +8,20 @@ from grople.features._combined import (
     without_interactions,
 )
 from grople.features._interactions import InteractionTable
+from grople.features._table import CategoryColumn, NumberColumn, TableColumns, TableFeatures
 from grople.features._text import TextFeatures, fit_text, scan_text
 from grople.features._transformer import InteractionFeatures
 
 __all__ = [
     "Features",
+    "CategoryColumn",
     "FeaturesWithInteractions",
     "InteractionFeatures",
     "InteractionTable",
+    "NumberColumn",
     "PlainFeatures",
+    "TableColumns",
+    "TableFeatures",
     "TextFeatures",
     "fit_text",
     "plain_columns",
