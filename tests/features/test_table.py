@@ -12,7 +12,7 @@ from scipy.stats import norm, rankdata
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from grople import GroPLE
+from grople.baselines import Ridge
 from grople.errors import DataError
 from grople.features import TableColumns, TableFeatures
 from grople.io import read_model, save_model
@@ -73,7 +73,9 @@ def test_constants_and_empty_columns_are_left_out():
 
 
 def test_missing_values_are_in_the_middle_and_say_so():
-    found = features_of({"x": [1.0, None, 2.0, 9.0], "c": ["a", "a", None, "?"], "k": [5, None, 5, 5]})
+    found = features_of(
+        {"x": [1.0, None, 2.0, 9.0], "c": ["a", "a", None, "?"], "k": [5, None, 5, 5]}
+    )
     assert found["x"][1] == 0
     assert found["x missing"].tolist() == [0, 1, 0, 0]
     assert found["c=a"].tolist() == [1, 1, 0, 0]
@@ -85,7 +87,11 @@ def test_categories_by_frequency_and_strangers_are_none():
     cities = ["Bonn"] * 5 + ["Ulm"] * 4 + ["Rom"] * 3 + ["Oslo"]
     features = TableFeatures(max_values=3).fit({"city": cities})
     assert features.get_feature_names_out().tolist() == ["city=Bonn", "city=Rom", "city=Ulm"]
-    assert features.transform({"city": ["Rom", "Paris", None]}).tolist() == [[0, 1, 0], [0] * 3, [0] * 3]
+    assert features.transform({"city": ["Rom", "Paris", None]}).tolist() == [
+        [0, 1, 0],
+        [0] * 3,
+        [0] * 3,
+    ]
     assert TableFeatures(max_values=2).fit({"city": cities}).get_feature_names_out().tolist() == [
         "city=Bonn", "city=Ulm",
     ]  # fmt: skip
@@ -98,7 +104,9 @@ def test_dates_and_their_parts():
     assert "d hour" not in names
     texts = [f"{day}T12:30:00+02:00" for day in days]
     found = features_of({"d": texts}, min_rows=1)
-    for day, *row in zip(days, found["d weekday=Sunday"], found["d year"], found["d days"], strict=True):
+    for day, *row in zip(
+        days, found["d weekday=Sunday"], found["d year"], found["d days"], strict=True
+    ):
         assert row[0] == (day.weekday() == 6)
         assert row[1] == day.year - 2023
     order = np.argsort(days)
@@ -202,10 +210,14 @@ def test_settings_are_checked():
 def test_a_pipeline_and_a_model_file(tmp_path):
     n = 120
     table = pd.DataFrame(
-        {"x": RNG.normal(size=n), "city": RNG.choice(["Bonn", "Ulm"], n), "gap": RNG.choice([1, np.nan, 3], n)}
+        {
+            "x": RNG.normal(size=n),
+            "city": RNG.choice(["Bonn", "Ulm"], n),
+            "gap": RNG.choice([1, np.nan, 3], n),
+        }
     )
     Y = np.column_stack([table["x"] > 0, table["city"] == "Ulm", table["gap"].isna()]).astype(int)
-    pipeline = make_pipeline(TableFeatures(), GroPLE()).fit(table, Y)
+    pipeline = make_pipeline(TableFeatures(), Ridge(0.1, decision="micro_f1")).fit(table, Y)
     assert (pipeline.predict(table) == Y).mean() > 0.95
     assert clone(pipeline[0]).get_params() == pipeline[0].get_params()
     save_model(tmp_path / "m", pipeline[-1], features=pipeline[0].table_)

@@ -1,9 +1,17 @@
 """Turn records into feature rows with a fitted map that is stored with the model."""
 
+from grople.features._blocks import (
+    BlockFeatures,
+    BlockRange,
+    FeatureBlock,
+    join_blocks,
+    union_blocks,
+)
 from grople.features._columns import PlainFeatures, plain_columns
 from grople.features._combined import (
     Features,
     FeaturesWithInteractions,
+    feature_blocks,
     with_interactions,
     without_interactions,
 )
@@ -13,8 +21,11 @@ from grople.features._text import TextFeatures, fit_text, scan_text
 from grople.features._transformer import InteractionFeatures
 
 __all__ = [
-    "Features",
+    "BlockFeatures",
+    "BlockRange",
     "CategoryColumn",
+    "FeatureBlock",
+    "Features",
     "FeaturesWithInteractions",
     "InteractionFeatures",
     "InteractionTable",
@@ -23,9 +34,12 @@ __all__ = [
     "TableColumns",
     "TableFeatures",
     "TextFeatures",
+    "feature_blocks",
     "fit_text",
+    "join_blocks",
     "plain_columns",
     "scan_text",
+    "union_blocks",
     "with_interactions",
     "without_interactions",
 ]

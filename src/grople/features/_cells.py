@@ -27,10 +27,9 @@ def named_columns(records: Any) -> dict[str, Array]:
         if records.ndim != 2:
             raise DataError(f"a table has rows and columns, not {records.ndim} dimensions")
         return {f"x{i}": column for i, column in enumerate(records.T)}
-    if isinstance(records, Mapping):
-        names = list(records)
-    else:
-        names = getattr(records, "column_names", None) or getattr(records, "columns", None)
+    names: Any = records if isinstance(records, Mapping) else None
+    if names is None:
+        names = getattr(records, "column_names", getattr(records, "columns", None))
         if names is None:
             raise DataError(
                 f"expected a table (pandas, polars, pyarrow, a dict of columns or an array), got "
@@ -113,7 +112,7 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _number(cell: Any) -> float:
-    if isinstance(cell, str) and "_" not in cell or isinstance(cell, Real | Decimal):
+    if (isinstance(cell, str) and "_" not in cell) or isinstance(cell, Real | Decimal):
         return float(cell)
     raise ValueError(cell)
 

@@ -1,4 +1,4 @@
-"""Feature maps with interaction features after the words or columns."""
+"""Feature maps with interaction features after the others."""
 
 from __future__ import annotations
 
@@ -11,27 +11,38 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.errors import DataError
+from grople.features._blocks import BlockFeatures, BlockRange, block_ranges
 from grople.features._columns import PlainFeatures
 from grople.features._interactions import InteractionTable, interaction_names
+from grople.features._table import TableColumns
 from grople.features._text import TextFeatures
 from grople.features._transformer import InteractionFeatures
 
-__all__ = ["Features", "FeaturesWithInteractions", "with_interactions", "without_interactions"]
+__all__ = [
+    "Features",
+    "FeaturesWithInteractions",
+    "feature_blocks",
+    "with_interactions",
+    "without_interactions",
+]
+
+#: Maps from records to rows that look at nothing but single features.
+SingleFeatures = TextFeatures | PlainFeatures | TableColumns | BlockFeatures
 
 
 @dataclass(frozen=True)
 class FeaturesWithInteractions:
-    """Words or columns, then interaction features; made by :func:`with_interactions`.
+    """Features, then interaction features; made by :func:`with_interactions`.
 
     Parameters
     ----------
-    single : TextFeatures or PlainFeatures
-        The words or columns.
+    single : TextFeatures, PlainFeatures, TableColumns or BlockFeatures
+        The features themselves.
     table : InteractionTable
         The pairs of them.
     """
 
-    single: TextFeatures | PlainFeatures
+    single: SingleFeatures
     table: InteractionTable
 
     def __post_init__(self) -> None:
@@ -48,7 +59,7 @@ class FeaturesWithInteractions:
 
     @cached_property
     def names(self) -> NDArray[Any]:
-        """The names of the words or columns, then of the pairs, ``"a & b"``."""
+        """The names of the features, then of the pairs, ``"a & b"``."""
         return interaction_names(self.single.names, self.table)
 
     def transform(self, records: Any) -> Any:
@@ -56,8 +67,8 @@ class FeaturesWithInteractions:
 
         Parameters
         ----------
-        records : iterable of str, or array or sparse array of shape (n_rows, n_columns)
-            Texts or numbers, as the single features take them; numbers not negative.
+        records : iterable of str, array, sparse array or table
+            As the single features take them; no feature may be negative.
 
         Returns
         -------
@@ -67,18 +78,18 @@ class FeaturesWithInteractions:
 
 
 #: Any of the maps from records to rows.
-Features = TextFeatures | PlainFeatures | FeaturesWithInteractions
+Features = SingleFeatures | FeaturesWithInteractions
 
 
 def with_interactions(
-    features: TextFeatures | PlainFeatures, X: Any, **options: Any
+    features: SingleFeatures, X: Any, **options: Any
 ) -> tuple[FeaturesWithInteractions, Any]:
     """Find the pairs of features that occur together, and return the training rows with them.
 
     Parameters
     ----------
-    features : TextFeatures or PlainFeatures
-        The words or columns.
+    features : TextFeatures, PlainFeatures, TableColumns or BlockFeatures
+        The features.
     X : array or sparse array of shape (n_rows, n_features)
         Training rows, as ``features.transform`` returns them.
     **options
@@ -87,7 +98,7 @@ def with_interactions(
     Returns
     -------
     features : FeaturesWithInteractions
-        The words or columns, then the pairs.
+        The features, then the pairs.
     X : csr_array of shape (n_rows, n_features + n_pairs)
         The rows.
 
@@ -112,8 +123,8 @@ def with_interactions(
     return FeaturesWithInteractions(features, table), table.append_to(rows)
 
 
-def without_interactions(features: Features) -> TextFeatures | PlainFeatures:
-    """Return what records hold themselves: words or columns.
+def without_interactions(features: Features) -> SingleFeatures:
+    """Return the map of what records hold themselves.
 
     Examples
     --------
@@ -124,6 +135,26 @@ def without_interactions(features: Features) -> TextFeatures | PlainFeatures:
     (5, 4)
     """
     return features.single if isinstance(features, FeaturesWithInteractions) else features
+
+
+def feature_blocks(features: Features) -> tuple[BlockRange, ...]:
+    """Return which columns of the rows are which block: name, kind, start and stop.
+
+    Examples
+    --------
+    >>> from grople.features import fit_text
+    >>> words, X = fit_text(["sea of java", "java sea", "java code"], min_df=1)
+    >>> features, X = with_interactions(words, X)
+    >>> [tuple(block) for block in feature_blocks(features)]
+    [('words', 'words', 0, 4), ('interactions', 'interactions', 4, 5)]
+    """
+    if isinstance(features, FeaturesWithInteractions):
+        *_, last = found = feature_blocks(features.single)
+        return (*found, BlockRange("interactions", "interactions", last.stop, len(features)))
+    if isinstance(features, BlockFeatures):
+        return block_ranges([(p.name, p.kind, len(p.features)) for p in features.parts])
+    kind = features.unit if isinstance(features, TextFeatures) else "columns"
+    return block_ranges([(kind, kind, len(features))])
 
 
 def _amounts(X: Any) -> Any:

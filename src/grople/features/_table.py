@@ -334,12 +334,17 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """Yield what becomes of a column; nothing of a constant."""
         if kind == "nothing":
             return
-        parts = {"": as_numbers(cells, name) if kind == "number" else as_texts(cells)}
-        if kind == "date":
-            parts = _date_parts(cells, name)
+        parts: dict[str, Any] = (
+            _date_parts(cells, name)
+            if kind == "date"
+            else {"": as_numbers(cells, name) if kind == "number" else as_texts(cells)}
+        )
         for part, values in parts.items():
-            make = self._number_column if isinstance(values, np.ndarray) else self._categories
-            column = make(name, part, values)
+            column = (
+                self._number_column(name, part, values)
+                if isinstance(values, np.ndarray)
+                else self._categories(name, part, values)
+            )
             if column is not None:
                 yield column
 
@@ -353,8 +358,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return NumberColumn(name, part, knots, heights, missing)
 
     def _categories(self, name: str, part: str, values: list[str | None]) -> CategoryColumn | None:
-        rows_with = Counter(values)
-        missing = rows_with.pop(None, 0) > 0
+        rows_with = Counter(value for value in values if value is not None)
+        missing = None in values
         if len(rows_with) < 2 and not missing:
             return None
         frequent = sorted(rows_with, key=lambda value: (-rows_with[value], value))

@@ -112,9 +112,7 @@ class TextFeatures:
         return {term: column for column, term in enumerate(self.terms)}
 
 
-def fit_text(
-    documents: Iterable[str], **settings: Any
-) -> tuple[TextFeatures, Any]:
+def fit_text(documents: Iterable[str], **settings: Any) -> tuple[TextFeatures, Any]:
     """Learn a vocabulary from texts, and return their rows as well.
 
     For scripts with spaces between words, both are those of scikit-learn's ``TfidfVectorizer`` with
@@ -260,8 +258,6 @@ def _count(
         rows = [[columns[term] for term in analyze(text) if term in columns] for text in texts]
     ends = np.cumsum([0, *map(len, rows)])
     indices = np.fromiter(chain.from_iterable(rows), np.int32, ends[-1])
-    counts = sp.csr_array(
-        (np.ones(len(indices)), indices, ends), shape=(len(texts), len(columns))
-    )
+    counts = sp.csr_array((np.ones(len(indices)), indices, ends), shape=(len(texts), len(columns)))
     counts.sum_duplicates()
     return list(columns), counts

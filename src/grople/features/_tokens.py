@@ -73,7 +73,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     text = unicodedata.normalize("NFKC", text)
     if _SPECIAL.search(text) is None:
         return _WORD.findall(text), []
-    words, unspaced = [], []
+    words: list[str] = []
+    unspaced: list[str] = []
     for part in _PARTS.finditer(text):
         (unspaced if part.lastgroup == "unspaced" else words).append(part[0])
     return words, unspaced

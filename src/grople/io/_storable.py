@@ -117,6 +117,8 @@ def _summary_complaint(summary: Any, sizes: Sizes) -> str | None:
 
 #: Frozen dataclasses of plain values, by name: package, what may be wrong, shapes and types.
 RECORDS: dict[str, Record] = {
+    "BlockFeatures": _record("features"),
+    "CategoryColumn": _record("features"),
     "ChainScores": _record(
         "baselines._chains", _chains_complaint, links="LL f8 csr", position="L i8"
     ),
@@ -127,6 +129,7 @@ RECORDS: dict[str, Record] = {
         curve_scores="k f8", curve_probabilities="k f8", macro_thresholds="t f8",
     ),
     "ExactSum": _record("moments"),
+    "FeatureBlock": _record("features"),
     "FeaturesWithInteractions": _record("features"),
     "FittedModel": _record("solver", _fitted_complaint, groups="L i8"),
     "Grid": _record("moments", _grid_complaint, steps="D f8", shifts="D f8"),
@@ -136,6 +139,7 @@ RECORDS: dict[str, Record] = {
         "solver", _linear_complaint, Z="fd f8 f4", b="d f8 f4", V="dL f8", offset="L f8"
     ),
     "Moments": _record("moments"),
+    "NumberColumn": _record("features"),
     "Networks": _record(
         "decision", weights1="mfh f4", biases1="mh f4", weights2="mhh f4", biases2="mh f4",
         weights3="mh f4", biases3="m f4",
@@ -157,6 +161,7 @@ RECORDS: dict[str, Record] = {
         "decision", share="L f8", mean_with="L f8", mean_without="L f8", spread="L f8"
     ),
     "Solver": _record("solver"),
+    "TableColumns": _record("features"),
     "Targets": _record("estimators"),
     "TextFeatures": _record("features"),
     "WholeSums": _record(
