@@ -37,28 +37,19 @@ def test_numbers_are_of_like_size_whatever_their_unit():
 
 
 def test_what_lies_far_out_is_cut_off():
-    values = np.append(RNG.normal(size=1000), [1e9, -np.inf])
-    column = features_of({"x": values}, clip=4.0)["x"]
+    values = np.append(RNG.standard_t(2, size=1000), [1e9, -np.inf])
+    column = features_of({"x": values})["x"]
     assert column[-2:].tolist() == [4.0, -4.0]
-    assert np.abs(column[:-2]).max() < 4
+    near = np.abs(values) < 3
+    np.testing.assert_allclose(np.corrcoef(column[near], values[near])[0, 1], 1)
 
 
-def test_of_heavy_tails_the_ranks_count():
-    values = np.exp(3 * RNG.normal(size=5000))
+def test_of_columns_mostly_of_one_value_the_ranks_count():
+    values = np.where(RNG.random(5000) < 0.1, np.exp(3 * RNG.normal(size=5000)), 0)
     column = features_of({"x": values})["x"]
     expected = norm.ppf((rankdata(values) - 0.5) / len(values))
-    middle = np.abs(expected) < 2
-    np.testing.assert_allclose(column[middle], expected[middle], atol=0.1)
+    np.testing.assert_allclose(column[expected < 2], expected[expected < 2], atol=0.1)
     assert (np.diff(column[np.argsort(values)]) >= 0).all()
-
-
-def test_columns_mostly_of_one_value_keep_the_others_apart():
-    values = np.where(RNG.random(500) < 0.1, RNG.integers(1, 4, 500), 0)
-    column = features_of({"x": values})["x"]
-    assert [len(set(column[values == v])) for v in range(4)] == [1] * 4
-    assert sorted({column[values == v][0] for v in range(4)}) == [
-        column[values == v][0] for v in range(4)
-    ]
 
 
 def test_constants_and_empty_columns_are_left_out():

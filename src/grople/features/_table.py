@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from grople.errors import DataError, Number, Parameter, Whole, check_parameters
+from grople.errors import DataError, Parameter, Whole, check_parameters
 from grople.features._cells import as_dates, as_numbers, as_texts, column_kind, named_columns
 from grople.features._checks import check_names
 
@@ -25,10 +25,10 @@ Array = NDArray[Any]
 
 #: The interquartile range of a normal distribution of variance one.
 NORMAL_RANGE = 1.349
-#: Quantiles that stand for the distribution of a column with heavy tails.
+#: Numbers are cut off at so many standard deviations of such a distribution.
+CLIP = 4.0
+#: Quantiles that stand for the distribution of a column.
 QUANTILES = 100
-#: A column has heavy tails where its middle 98 % span so many times its middle half.
-HEAVY = 6.0
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -204,7 +204,7 @@ def _date_parts(cells: Array, name: str) -> dict[str, Any]:
     }
 
 
-def _scale(values: Array, clip: float) -> tuple[Array, Array]:
+def _scale(values: Array) -> tuple[Array, Array]:
     """Return where a column of sorted numbers is cut off and what becomes of it in between."""
     low, high = values[0], values[-1]
     if low == high:
@@ -212,34 +212,29 @@ def _scale(values: Array, clip: float) -> tuple[Array, Array]:
     inner = values[(values > low) & (values < high)]
     if not len(inner):  # two values
         return np.array([low, high]), np.array([0.0, 1.0])
-    tails, quarters = np.quantile(values, [[0.01, 0.99], [0.25, 0.75]])
-    if not np.ptp(quarters) or np.ptp(tails) > HEAVY * np.ptp(quarters):
-        return _ranks(values, clip)
-    center, scale = np.median(values), np.ptp(quarters) / NORMAL_RANGE
-    ends = np.array([-clip, clip])
-    return center + scale * ends, ends
+    lower, center, upper = np.quantile(values, [0.25, 0.5, 0.75])
+    if lower == upper:  # mostly one value
+        return _ranks(values)
+    ends = np.array([-CLIP, CLIP])
+    return center + (upper - lower) / NORMAL_RANGE * ends, ends
 
 
-def _ranks(values: Array, clip: float) -> tuple[Array, Array]:
+def _ranks(values: Array) -> tuple[Array, Array]:
     """Return some of the numbers and the normal quantiles of their mean ranks."""
     knots = np.unique(np.quantile(values, np.linspace(0, 1, QUANTILES + 1), method="nearest"))
     below, upto = (np.searchsorted(values, knots, side) for side in ("left", "right"))
     heights = ndtri((below + upto) / (2 * len(values)))
-    return knots, np.clip(heights, -clip, clip)
+    return knots, np.clip(heights, -CLIP, CLIP)
 
 
-PARAMETERS: dict[str, Parameter] = {
-    "max_values": Whole(1),
-    "min_rows": Whole(1),
-    "clip": Number(1.0),
-}
+PARAMETERS: dict[str, Parameter] = {"max_values": Whole(1), "min_rows": Whole(1)}
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table as people have them into numbers of like size, without a look at the labels.
 
     Numbers are centred at their median, divided by their interquartile range and cut off far out;
-    with heavy tails their ranks count instead. Categories, and texts with few values, become a
+    where most are one value their ranks count instead. Categories, and texts with few values, become a
     feature for each frequent value. Dates become year, month, weekday, day of the year, hour and
     days passed. Where values are missing, a feature says so. Constant columns are left out.
 
@@ -249,8 +244,6 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Values of a category that become features at most: the most frequent ones.
     min_rows : int, default=2
         Values that fewer rows have are left out.
-    clip : float, default=5.0
-        Numbers are cut off at so many standard deviations of a normal distribution.
 
     Attributes
     ----------
@@ -272,10 +265,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     array([[0., 0., 0., 0.]])
     """
 
-    def __init__(self, max_values: int = 50, *, min_rows: int = 2, clip: float = 5.0) -> None:
+    def __init__(self, max_values: int = 50, *, min_rows: int = 2) -> None:
         self.max_values = max_values
         self.min_rows = min_rows
-        self.clip = clip
 
     def fit(self, X: Any, y: Any = None) -> TableFeatures:
         """Find what becomes of each column.
@@ -354,7 +346,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         varies = len(finite) > 0 and finite[0] < finite[-1]
         if not (varies or (missing and len(finite))):
             return None
-        knots, heights = _scale(finite, self.clip)
+        knots, heights = _scale(finite)
         return NumberColumn(name, part, knots, heights, missing)
 
     def _categories(self, name: str, part: str, values: list[str | None]) -> CategoryColumn | None:
