@@ -27,7 +27,7 @@ Array = NDArray[Any]
 NORMAL_RANGE = 1.349
 #: Numbers are cut off at so many standard deviations of such a distribution.
 CLIP = 4.0
-#: Quantiles that stand for the distribution of a column.
+#: Values between which ranks are drawn as lines.
 QUANTILES = 100
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -221,7 +221,8 @@ def _scale(values: Array) -> tuple[Array, Array]:
 
 def _ranks(values: Array) -> tuple[Array, Array]:
     """Return some of the numbers and the normal quantiles of their mean ranks."""
-    knots = np.unique(np.quantile(values, np.linspace(0, 1, QUANTILES + 1), method="nearest"))
+    distinct = np.unique(values)
+    knots = distinct[np.unique(np.linspace(0, len(distinct) - 1, QUANTILES + 1).astype(int))]
     below, upto = (np.searchsorted(values, knots, side) for side in ("left", "right"))
     heights = ndtri((below + upto) / (2 * len(values)))
     return knots, np.clip(heights, -CLIP, CLIP)
@@ -234,9 +235,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table as people have them into numbers of like size, without a look at the labels.
 
     Numbers are centred at their median, divided by their interquartile range and cut off far out;
-    where most are one value their ranks count instead. Categories, and texts with few values, become a
-    feature for each frequent value. Dates become year, month, weekday, day of the year, hour and
-    days passed. Where values are missing, a feature says so. Constant columns are left out.
+    where most are one value, their ranks count instead. Categories become a feature for each
+    frequent value. Dates become year, month, weekday, day of the year, hour and days passed. Where
+    values are missing, a feature says so. Constant columns are left out.
 
     Parameters
     ----------
