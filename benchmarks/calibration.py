@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks import data_folder, table
 from grople import GroPLE
-from grople.metrics import expected_calibration_error
+from grople.metrics import reliability_curve
 from grople.study.splits import FOLDS, split
 
 #: Minutes of work that says nothing of speed: only run when asked for.
@@ -58,8 +58,8 @@ def run(quick: bool = False) -> str:
         seconds = time.process_time() - started
         chances, truth = (np.concatenate(part) for part in zip(*found, strict=True))
         drawn[name] = truth, chances
-        each = [expected_calibration_error(B, P) for P, B in found]
-        errors = [expected_calibration_error(truth, chances), *each]
+        each = [reliability_curve(B, P).error for P, B in found]
+        errors = [reliability_curve(truth, chances).error, *each]
         shown = [f"{error:.4f}" for error in errors]
         rows.append([name, f"{len(chances):,}", *shown, f"{seconds:.0f}"])
     draw(drawn)

@@ -16,7 +16,7 @@ from benchmarks import data_folder, table
 from grople import GroPLE
 from grople.datasets import read
 from grople.decision import METRIC_RULES, Rule
-from grople.metrics import evaluate, precision_at_k, top_label_calibration_error
+from grople.metrics import evaluate, ranks, reliability_curve
 
 #: A minute or two of work that says nothing of speed: only run when asked for.
 ON_REQUEST = True
@@ -36,8 +36,8 @@ def measured(model: GroPLE, X: Any, truth: Any) -> list[str]:
     reranked = model.decision_.reranker is not None
     ranking = chances if reranked else model.decision_function(X)
     found += [
-        precision_at_k(truth, ranking, 1),
-        top_label_calibration_error(truth, chances, top=TOP),
+        ranks(truth, ranking).precision_at_k(1),
+        reliability_curve(truth, chances, top=TOP).error,
     ]
     return [f"{value:.3f}".removeprefix("0") for value in found]
 

@@ -13,23 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from iterstrat.ml_stratifiers import MultilabelStratifiedKFold as Peer
-from sklearn.model_selection import (
-    GridSearchCV,
-    PredefinedSplit,
-    StratifiedKFold,
-    cross_val_score,
-    train_test_split,
-)
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
+from benchmarks.folds import fold_balance
 from grople import DataError
-from grople.folds import (
-    MultilabelStratifiedKFold,
-    fold_balance,
-    multilabel_train_test_split,
-    published_folds,
-)
-from grople.folds.stratification import _deal
+from grople.folds import MultilabelStratifiedKFold, published_folds
 
 
 def random_labels(n_rows=200, n_labels=12, density=0.15, seed=0):
@@ -124,24 +113,6 @@ def test_labels_stay_sparse():
 # --- balance ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.integers(-40, 40), min_size=2, max_size=5),
-    st.integers(1, 30),
-    st.integers(1, 7),
-    st.integers(0, 99),
-)
-def test_dealing_equals_one_row_after_the_other(wishes, n, unit, seed):
-    label_wish, row_wish = np.array(wishes), np.array(wishes[::-1]) * 2
-    dealt = _deal(label_wish, row_wish, n, unit, np.random.RandomState(seed))
-    assert len(dealt) == n
-    for fold in dealt:  # each row goes to a fold that wants it most, at its turn
-        chosen = (label_wish[fold], row_wish[fold])
-        assert chosen == max(zip(label_wish, row_wish, strict=True))
-        label_wish[fold] -= unit
-        row_wish[fold] -= unit
-
-
 @pytest.mark.parametrize("k", [2, 5])
 def test_classes_are_spread_as_evenly_as_can_be(k):
     y = np.random.default_rng(1).choice(["a", "b", "c", "d"], 73, p=[0.5, 0.3, 0.15, 0.05])
@@ -173,7 +144,7 @@ def test_rows_without_labels_are_spread(n_empty):
 def mean_balance(splitter, Y, k, seeds):
     dense = Y.toarray() if sp.issparse(Y) else Y
     folds = [numbers(splitter(k, shuffle=True, random_state=seed), dense) for seed in seeds]
-    return np.mean([fold_balance(Y, f) for f in folds], axis=0), sum(
+    return np.mean([fold_balance(dense, f) for f in folds], axis=0), sum(
         missing_labels(dense, f, k) for f in folds
     )
 
@@ -205,26 +176,6 @@ def test_balance_on_random_labels_is_no_worse_than_the_peers(density, k):
 @pytest.mark.parametrize("name", ["CAL500", "genbase", "medical", "mediamill-reduced"])
 def test_balance_on_real_labels_is_no_worse_than_the_peers(shared_data, name, k):
     assert_no_worse_than_the_peer(real_labels(shared_data, name), k, range(6))
-
-
-def test_balance_by_hand():
-    Y = random_labels(30, 6, 0.3)
-    Y[:, 4], Y[:, 5] = 1, 0  # odds infinite; never there
-    folds = np.random.default_rng(0).integers(0, 3, 30)
-    differences = []
-    for label in range(4):
-        whole = Y[:, label].sum() / (30 - Y[:, label].sum())
-        for fold in range(3):
-            y = Y[folds == fold, label]
-            differences.append(abs(y.sum() / (len(y) - y.sum()) - whole))
-    sizes = [(folds == fold).sum() for fold in range(3)]
-    label, size = fold_balance(sp.csr_array(Y), folds)
-    assert label == pytest.approx(np.mean(differences), rel=1e-12)
-    assert size == pytest.approx(np.mean([abs(s - 10) for s in sizes]), rel=1e-12)
-    with pytest.raises(ValueError, match=r"folds have shape \(29,\)"):
-        fold_balance(Y, folds[1:])
-    with pytest.raises(ValueError, match="fold 2 has no rows"):
-        fold_balance(Y, np.where(folds == 2, 4, folds))
 
 
 # --- the splitter interface -------------------------------------------------------------------
@@ -271,84 +222,6 @@ def test_bad_arguments():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         next(cv.split(Y, Y))
-
-
-# --- train and test ---------------------------------------------------------------------------
-
-SIZES = [
-    (None, None),
-    (0.2, None),
-    (None, 0.61),
-    (0.33, 0.33),
-    (7, None),
-    (None, 7),
-    (7, 0.5),
-    (0.5, 0.5),
-    (0.5, 0.499),
-    (26, 25),
-    (np.int64(7), np.float64(0.5)),
-    # what scikit-learn refuses
-    (0, None),
-    (1.0, None),
-    (0.7, 0.4),
-    (51, None),
-    (50, 2),
-    (-3, None),
-    ("a", None),
-    (None, 0.001),
-]
-
-
-@pytest.mark.parametrize(("test_size", "train_size"), SIZES)
-def test_sizes_are_those_of_scikit_learn(test_size, train_size):
-    Y = random_labels(51, 5, 0.3)
-    options = {"test_size": test_size, "train_size": train_size, "random_state": 0}
-    try:
-        theirs = [len(part) for part in train_test_split(Y, Y, **options)]
-    except ValueError:
-        with pytest.raises(ValueError, match=r"must be a share|more than the 51|at least one"):
-            multilabel_train_test_split(Y, Y, **options)
-        return
-    assert [len(part) for part in multilabel_train_test_split(Y, Y, **options)] == theirs
-
-
-def test_split_keeps_containers_rows_and_shares():
-    Y = random_labels(200, 8, 0.3)
-    row = np.arange(200)
-    parts = multilabel_train_test_split(
-        sp.coo_matrix(row[:, None] + 1), pd.DataFrame(Y), row, row.tolist(), pd.Series(row),
-        test_size=0.25, random_state=5,
-    )  # fmt: skip
-    X_train, X_test, Y_train, Y_test, a_train, a_test, l_train, l_test, s_train, s_test = parts
-    assert np.array_equal(np.sort(np.concatenate([a_train, a_test])), row)
-    assert l_test == a_test.tolist() == s_test.tolist() == Y_test.index.tolist()
-    assert l_train == s_train.tolist() == Y_train.index.tolist()
-    assert (X_test.toarray().ravel() - 1).tolist() == l_test
-    assert X_train.shape[0] == len(a_train) == 150
-    assert np.array_equal(Y_test.to_numpy(), Y[a_test])
-    # Shares are exact up to whole rows; eight labels of 60 rows leave room for one more.
-    assert np.abs(Y[a_test].sum(axis=0) - Y.sum(axis=0) / 4).max() <= 2
-    again = multilabel_train_test_split(row, Y, test_size=0.25, random_state=5)
-    assert np.array_equal(again[1], a_test)
-
-
-def test_every_rare_label_is_trained_on():
-    Y = np.vstack([np.eye(5, dtype=int), np.zeros((95, 5), int)])
-    _, _, Y_train, Y_test = multilabel_train_test_split(Y, Y, test_size=0.2, random_state=0)
-    assert Y_train.any(axis=0).all()
-    assert not Y_test.any()
-
-
-def test_one_row_more_does_not_attract_every_rare_label():
-    Y = np.eye(101, 10, dtype=int)  # nine labels of one row each
-    Y[10:, 9] = 1  # and a common one; 51 rows against 50
-    _, _, Y_train, Y_test = multilabel_train_test_split(Y, Y, test_size=0.5, random_state=0)
-    assert abs(Y_train[:, :9].sum() - Y_test[:, :9].sum()) == 1
-
-
-def test_split_of_unequal_lengths():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        multilabel_train_test_split(np.zeros((3, 1)), np.ones((4, 1)))
 
 
 # --- the published folds ----------------------------------------------------------------------

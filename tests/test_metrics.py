@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 
 import numpy as np
@@ -26,6 +25,7 @@ SETS = [
     for average in ("example", "macro", "micro")
     for measure in ("precision", "recall", "f1")
 ]
+FUNCTIONS = ["accuracy", "example_f1", "macro_f1", "micro_f1"]
 RANKINGS = ["one_error", "coverage", "ranking_loss", "label_ranking_average_precision"]
 CONVENTIONS = pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
@@ -67,11 +67,15 @@ def both_or_nan(a, b):
 def test_precision_recall_f1_equal_scikit_learn(name, zero_division, weighted):
     Y, P = predictions()
     average, measure = name.split("_")
-    settings_ = {"zero_division": zero_division, "sample_weight": weights(weighted)}
+    w = weights(weighted)
     expected = getattr(oracle, f"{measure}_score")(
-        Y, P, average={"example": "samples"}.get(average, average), **settings_
-    )
-    both_or_nan(getattr(ours, name)(Y, P, **settings_), expected)
+        Y, P, average={"example": "samples"}.get(average, average),
+        zero_division=zero_division, sample_weight=w,
+    )  # fmt: skip
+    both_or_nan(getattr(ours.counts(Y, P, w), name)(zero_division), expected)
+    if name in FUNCTIONS:
+        found = getattr(ours, name)(Y, P, zero_division=zero_division, sample_weight=w)
+        both_or_nan(found, expected)
 
 
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])  # all that jaccard_score knows
@@ -95,12 +99,9 @@ def test_nan_leaves_empty_rows_out_of_accuracy():
 def test_hamming_loss_and_subset_accuracy_equal_scikit_learn(weighted):
     Y, P = predictions()
     w = weights(weighted)
-    both_or_nan(
-        ours.hamming_loss(Y, P, sample_weight=w), oracle.hamming_loss(Y, P, sample_weight=w)
-    )
-    both_or_nan(
-        ours.subset_accuracy(Y, P, sample_weight=w), oracle.accuracy_score(Y, P, sample_weight=w)
-    )
+    found = ours.counts(Y, P, w)
+    both_or_nan(found.hamming_loss(), oracle.hamming_loss(Y, P, sample_weight=w))
+    both_or_nan(found.subset_accuracy(), oracle.accuracy_score(Y, P, sample_weight=w))
 
 
 @WEIGHTED
@@ -118,7 +119,7 @@ def test_rankings_equal_scikit_learn(name, theirs, tied, weighted):
     S = tied_scores(4) if tied else np.random.default_rng(4).normal(size=Y.shape)
     w = weights(weighted)
     both_or_nan(
-        getattr(ours, name)(Y, S, sample_weight=w), getattr(oracle, theirs)(Y, S, sample_weight=w)
+        getattr(ours.ranks(Y, S, w), name)(), getattr(oracle, theirs)(Y, S, sample_weight=w)
     )
 
 
@@ -129,9 +130,7 @@ def test_ndcg_equals_scikit_learn(k, tied, weighted):
     Y, _ = predictions()
     S = tied_scores(5) if tied else np.random.default_rng(5).normal(size=Y.shape)
     w = weights(weighted)
-    both_or_nan(
-        ours.ndcg_at_k(Y, S, k, sample_weight=w), oracle.ndcg_score(Y, S, k=k, sample_weight=w)
-    )
+    both_or_nan(ours.ranks(Y, S, w).ndcg_at_k(k), oracle.ndcg_score(Y, S, k=k, sample_weight=w))
 
 
 def test_no_noise_where_nothing_is_predicted():
@@ -164,37 +163,10 @@ def test_precision_at_k_is_the_mean_over_all_orders_of_ties(Y, S, k):
         np.mean([sum(y[label] for label in order[:k]) / k for order in orders(s)])
         for y, s in zip(Y, S, strict=True)
     ]
-    assert_allclose(ours.precision_at_k(Y, S, k), np.mean(expected), **ROUNDING)
+    found = ours.ranks(Y, S)
+    assert_allclose(found.precision_at_k(k), np.mean(expected), **ROUNDING)
     if k == 1:
-        assert_allclose(ours.one_error(Y, S), 1 - np.mean(expected), **ROUNDING)
-
-
-@settings(max_examples=40, deadline=None)
-@given(small_labels, small_scores, st.integers(1, 4))
-def test_propensity_scored_precision_divides_by_the_best_ranking(Y, S, k):
-    propensities = [0.9, 0.5, 0.5, 0.1]
-
-    def worth(y, order):
-        return sum(y[label] / propensities[label] for label in order[:k])
-
-    everything = list(itertools.permutations(range(4)))
-    found = sum(np.mean([worth(y, o) for o in orders(s)]) for y, s in zip(Y, S, strict=True))
-    best = sum(max(worth(y, o) for o in everything) for y in Y)
-    result = ours.propensity_scored_precision_at_k(Y, S, k, propensities=propensities)
-    assert_allclose(result, found / best if best else 0.0, **ROUNDING)
-
-
-def test_propensities_follow_the_published_formula():
-    Y = random_labels(2)
-    n, a, b = len(Y), 0.6, 2.6
-    c = (math.log(n) - 1) * (b + 1) ** a
-    expected = [1 / (1 + c * math.exp(-a * math.log(y.sum() + b))) for y in Y.T]
-    assert_allclose(ours.label_propensities(Y, a=a, b=b), expected, **ROUNDING)
-    assert_allclose(
-        ours.propensity_scored_precision_at_k(Y, tied_scores(1), 3, a=a, b=b),
-        ours.propensity_scored_precision_at_k(Y, tied_scores(1), 3, propensities=expected),
-    )
-    assert (ours.label_propensities(Y[3:5]) == 1).all()  # log 2 < 1: the formula would exceed one
+        assert_allclose(found.one_error(), 1 - np.mean(expected), **ROUNDING)
 
 
 @settings(max_examples=40, deadline=None)
@@ -238,14 +210,10 @@ def cases(draw):
     return draw(labels), draw(labels), draw(scores)
 
 
-def everything(Y, P, S):
-    return ours.evaluate(Y, P, S, propensities=np.linspace(0.2, 1, S.shape[1]))
-
-
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_bounds(case):
-    result = everything(*case)
+    result = ours.evaluate(*case)
     assert 0 <= result.pop("coverage") <= case[0].shape[1]
     # the means of shares in [0, 1], up to their rounding
     assert all(-1e-12 <= value <= 1 + 1e-12 for value in result.values())
@@ -259,9 +227,7 @@ def test_order_of_rows_and_labels_is_irrelevant(case, random):
     random.shuffle(rows)
     random.shuffle(labels)
     shuffled = [m[np.ix_(rows, labels)] for m in case]
-    propensities = np.linspace(0.2, 1, Y.shape[1])
-    a = ours.evaluate(Y, P, S, propensities=propensities)
-    b = ours.evaluate(*shuffled, propensities=propensities[labels])
+    a, b = ours.evaluate(Y, P, S), ours.evaluate(*shuffled)
     assert list(a) == list(b)
     assert_allclose(list(a.values()), list(b.values()), **ROUNDING)
 
@@ -271,14 +237,12 @@ def test_order_of_rows_and_labels_is_irrelevant(case, random):
 def test_perfect_prediction(case):
     Y = case[0]
     Y[:, 0] = Y[0] = 1  # every row and every label occurs
-    # true labels above the others, the rarest first: the best by every measure
-    result = everything(Y, Y, Y / np.linspace(0.2, 1, Y.shape[1]))
+    # true labels above the others: the best by every measure
+    result = ours.evaluate(Y, Y, Y / np.linspace(0.2, 1, Y.shape[1]))
     assert {result[name] for name in [*SETS, "accuracy", "subset_accuracy"]} == {1.0}
     assert result["hamming_loss"] == result["ranking_loss"] == result["one_error"] == 0.0
     assert result["coverage"] == Y.sum(axis=1).mean()
-    assert_allclose(
-        [v for n, v in result.items() if "ndcg" in n or "propensity" in n], 1.0, **ROUNDING
-    )
+    assert_allclose([v for n, v in result.items() if "ndcg" in n], 1.0, **ROUNDING)
     assert result["label_ranking_average_precision"] == 1.0
 
 
@@ -325,7 +289,7 @@ def test_every_form_of_input_gives_the_same_numbers_and_is_left_alone(form):
     S = tied_scores(6)
     given_Y, given_P = FORMS[form](Y), FORMS[form](P)
     before = given_Y.data.copy() if sp.issparse(given_Y) else None
-    assert everything(given_Y, given_P, S) == everything(Y, P, S)
+    assert ours.evaluate(given_Y, given_P, S) == ours.evaluate(Y, P, S)
     if before is not None:
         assert (given_Y.data == before).all()
 
@@ -343,10 +307,9 @@ def test_narrow_integers_do_not_overflow():
 def test_large_dense_input_is_read_in_blocks(monkeypatch):
     Y, P = predictions()
     S = tied_scores(7)
-    whole = everything(Y, P, S)
-    monkeypatch.setattr("grople.metrics.inputs.BLOCK_CELLS", 30)
-    monkeypatch.setattr("grople.metrics.positions.BLOCK_CELLS", 30)
-    assert everything(Y, P, S) == whole
+    whole = ours.evaluate(Y, P, S)
+    monkeypatch.setattr("grople.metrics._inputs.BLOCK_CELLS", 30)
+    assert ours.evaluate(Y, P, S) == whole
 
 
 def test_unit_weights_and_repeated_rows():
@@ -376,35 +339,19 @@ def test_counts_of_two_halves_add_up(weighted):
         first + ours.counts(Y[:, 1:], P[:, 1:])
 
 
-# --- scores: sparse, in blocks, of any type ---------------------------------------------------
+# --- scores: in blocks, of any type -----------------------------------------------------------
 
 
-def test_absent_sparse_scores_rank_last_and_tie():
+def test_scores_from_a_callable_are_asked_for_block_by_block(monkeypatch):
     Y, _ = predictions()
-    rng = np.random.default_rng(11)
-    S = tied_scores(12)
-    stored = rng.random(S.shape) < 0.3
-    rows, labels = np.nonzero(stored)
-    sparse = sp.coo_array((S[stored], (rows, labels)), shape=S.shape)  # zeros are stored, too
-    dense = np.where(stored, S, -np.inf)
-    expected = everything(Y, Y, dense)
-    assert everything(Y, Y, sparse) == expected
-    assert everything(Y, Y, sp.csc_matrix(sparse)) == expected
-    nothing = sp.csr_array(S.shape)
-    assert everything(Y, Y, nothing) == everything(Y, Y, np.zeros(S.shape))
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
-def test_scores_from_a_callable_are_asked_for_block_by_block(monkeypatch, convert):
-    Y, _ = predictions()
-    S = tied_scores(13) + 5  # no zeros: what csr_array drops would rank last
+    S = tied_scores(13)
     asked = []
 
     def scores(start, stop):
         asked.append((start, stop))
-        return convert(S[start:stop])
+        return S[start:stop]
 
-    monkeypatch.setattr("grople.metrics.positions.BLOCK_CELLS", 16 * 14)
+    monkeypatch.setattr("grople.metrics._inputs.BLOCK_CELLS", 16 * 14)
     assert ours.evaluate(Y, scores=scores) == ours.evaluate(Y, scores=S)
     assert asked == [(0, 16), (16, 32), (32, 48), (48, 60)]
 
@@ -413,20 +360,17 @@ def test_scores_from_a_callable_are_asked_for_block_by_block(monkeypatch, conver
 def test_scores_of_any_type(dtype):
     Y, _ = predictions()
     S = np.random.default_rng(14).integers(0, 2 if dtype is bool else 5, Y.shape)
-    assert everything(Y, Y, S.astype(dtype)) == everything(Y, Y, S.astype(float))
-    if dtype is not np.float16:  # unknown to scipy.sparse
-        everywhere = with_explicit_zeros(S.astype(dtype))
-        assert everything(Y, Y, everywhere) == everything(Y, Y, S.astype(float))
+    assert ours.evaluate(Y, Y, S.astype(dtype)) == ours.evaluate(Y, Y, S.astype(float))
 
 
 @CONVENTIONS
 @pytest.mark.parametrize("name", ["ndcg_at_k", "ranking_loss", "label_ranking_average_precision"])
 def test_zero_division_of_rankings(name, zero_division):
     Y, S = np.array([[0, 0, 0], [0, 1, 0]]), np.array([[3.0, 2, 1], [1, 2, 3]])
-    measure = getattr(ours, name)
-    labelled = measure(Y[1:], S[1:])
+    labelled = getattr(ours.ranks(Y[1:], S[1:]), name)()
     expected = labelled if np.isnan(zero_division) else (zero_division + labelled) / 2
-    assert_allclose(measure(Y, S, zero_division=zero_division), expected, **ROUNDING)
+    found = getattr(ours.ranks(Y, S), name)(zero_division=zero_division)
+    assert_allclose(found, expected, **ROUNDING)
 
 
 @CONVENTIONS
@@ -435,29 +379,24 @@ def test_zero_division_where_nothing_is_left(zero_division):
     result = ours.evaluate(nothing, nothing, zero_division=zero_division)
     for name in [*SETS, "accuracy"]:
         both_or_nan(result[name], zero_division)
-    both_or_nan(
-        ours.propensity_scored_precision_at_k(nothing, nothing, 1, zero_division=zero_division),
-        zero_division,
-    )
 
 
-def test_evaluate_gives_what_the_functions_give():
+def test_evaluate_gives_what_the_methods_give():
     Y, P = predictions()
     S = tied_scores(15)
-    propensities = ours.label_propensities(Y)
-    result = ours.evaluate(Y, P, S, ks=(1, 5, 99), propensities=propensities)
+    result, counted, ranked = ours.evaluate(Y, P, S), ours.counts(Y, P), ours.ranks(Y, S)
     for name in [*SETS, "accuracy", "hamming_loss", "subset_accuracy"]:
-        assert result.pop(name) == getattr(ours, name)(Y, P)
+        assert result.pop(name) == getattr(counted, name)()
     for name in RANKINGS:
-        assert result.pop(name) == getattr(ours, name)(Y, S)
-    for k in (1, 5):
-        assert result.pop(f"precision_at_{k}") == ours.precision_at_k(Y, S, k)
-        assert result.pop(f"ndcg_at_{k}") == ours.ndcg_at_k(Y, S, k)
-        assert result.pop(
-            f"propensity_scored_precision_at_{k}"
-        ) == ours.propensity_scored_precision_at_k(Y, S, k)
+        assert result.pop(name) == getattr(ranked, name)()
+    for k in (1, 3, 5):
+        assert result.pop(f"precision_at_{k}") == ranked.precision_at_k(k)
+        assert result.pop(f"ndcg_at_{k}") == ranked.ndcg_at_k(k)
     assert result == {}
     assert set(ours.evaluate(Y, P)).isdisjoint(ours.evaluate(Y, scores=S))
+    few = ours.evaluate(Y[:, :4], scores=S[:, :4])
+    assert "ndcg_at_3" in few
+    assert "ndcg_at_5" not in few  # there are four labels
 
 
 # --- bad input --------------------------------------------------------------------------------
@@ -479,20 +418,11 @@ BAD = [
     (lambda: ours.accuracy(Y2, Y2, sample_weight=[1]), r"sample_weight has shape \(1,\)"),
     (lambda: ours.accuracy(Y2, Y2, sample_weight=[1, -1]), "non-negative"),
     (lambda: ours.accuracy(Y2, Y2, sample_weight=[0, 0]), "not all zero"),
-    (lambda: ours.coverage(Y2, [[1.0, 2.0]]), r"but scores have \(1, 2\)"),
-    (lambda: ours.coverage(Y2, [[1.0, 2.0], [np.nan, 0]]), "scores hold NaN in rows 0 to 1"),
-    (lambda: ours.coverage(Y2, lambda i, j: np.ones((1, 2))), r"scores\(0, 2\) must return"),
-    (lambda: ours.precision_at_k(Y2, Y2, 3), "k must lie between 1 and the 2 labels, not 3"),
-    (lambda: ours.ndcg_at_k(Y2, Y2, 0), "k must lie between"),
-    (
-        lambda: ours.propensity_scored_precision_at_k(Y2, Y2, 1, propensities=[1]),
-        r"propensities have shape \(1,\)",
-    ),
-    (
-        lambda: ours.propensity_scored_precision_at_k(Y2, Y2, 1, propensities=[1, 0]),
-        r"lie in \(0, 1\]",
-    ),
-    (lambda: ours.label_propensities(Y2, b=0), "b must be positive"),
+    (lambda: ours.ranks(Y2, [[1.0, 2.0]]), r"but scores have \(1, 2\)"),
+    (lambda: ours.ranks(Y2, [[1.0, 2.0], [np.nan, 0]]), "scores hold NaN in rows 0 to 1"),
+    (lambda: ours.ranks(Y2, lambda i, j: np.ones((1, 2))), r"scores\(0, 2\) must return"),
+    (lambda: ours.ranks(Y2, Y2).precision_at_k(3), "k must lie between 1 and the 2 labels, not 3"),
+    (lambda: ours.ranks(Y2, Y2).ndcg_at_k(0), "k must lie between"),
     (lambda: ours.evaluate(Y2), "nothing to evaluate"),
 ]
 

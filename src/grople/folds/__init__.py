@@ -1,12 +1,6 @@
-"""Seeded, stratified, sparse-aware splits of multi-label data, and the published folds."""
+"""Seeded, stratified, sparse-aware folds of multi-label data, and the published ones."""
 
-from grople.folds.balance import fold_balance
-from grople.folds.published import published_folds
-from grople.folds.splitters import MultilabelStratifiedKFold, multilabel_train_test_split
+from grople.folds._published import published_folds
+from grople.folds._splitter import MultilabelStratifiedKFold
 
-__all__ = [
-    "MultilabelStratifiedKFold",
-    "multilabel_train_test_split",
-    "fold_balance",
-    "published_folds",
-]
+__all__ = ["MultilabelStratifiedKFold", "published_folds"]

@@ -56,7 +56,7 @@ def plot_calibration(
     ----------
     y_true : array-like, sparse matrix or DataFrame of shape (n_rows, n_labels)
         True labels, zeros and ones.
-    probabilities : array-like, sparse matrix or callable
+    probabilities : array-like or callable
         Probabilities, see :func:`grople.metrics.reliability_curve`.
     top : int, optional
         Look only at so many of the most probable labels of each row.

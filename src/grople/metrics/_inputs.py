@@ -1,14 +1,15 @@
-"""What a metric may be given: label matrices, weights, the value of 0/0."""
+"""What a measure may be given: label matrices, scores, weights, the value of 0/0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_zero_division", "label_indicator", "mean_of_defined", "row_weights"]
+__all__ = ["label_indicator", "mean_of_defined", "ratio", "row_weights", "score_blocks"]
 
 # Dense input is read this many cells at a time, so that a check never costs a second N×L array.
 BLOCK_CELLS = 1 << 20
@@ -37,14 +38,17 @@ def label_indicator(y: Any, name: str = "y") -> Any:
     """
     if hasattr(y, "sparse"):  # a DataFrame whose columns are all sparse
         y = y.sparse.to_coo()
-    matrix = _from_sparse(y, name) if sp.issparse(y) else _from_dense(y, name)
-    if 0 in matrix.shape:
-        raise ValueError(f"{name} is empty: its shape is {matrix.shape}")
-    return matrix
+    y = y if sp.issparse(y) else np.asarray(y)
+    if y.ndim != 2:
+        raise ValueError(
+            f"{name} must have one row an example and one column a label, not {y.ndim}-d"
+        )
+    if 0 in y.shape:
+        raise ValueError(f"{name} is empty: its shape is {y.shape}")
+    return _from_sparse(y, name) if sp.issparse(y) else _from_dense(y, name)
 
 
 def _from_sparse(y: Any, name: str) -> Any:
-    _require_two_dimensions(y.ndim, name)
     matrix = sp.csr_array(y)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -58,9 +62,7 @@ def _from_sparse(y: Any, name: str) -> Any:
     return _ones(matrix.indices, matrix.indptr, matrix.shape)
 
 
-def _from_dense(y: Any, name: str) -> Any:
-    array = np.asarray(y)
-    _require_two_dimensions(array.ndim, name)
+def _from_dense(array: Any, name: str) -> Any:
     if array.dtype.kind not in "biuf":
         try:
             array = array.astype(np.float64)
@@ -87,13 +89,6 @@ def _ones(indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     return matrix
 
 
-def _require_two_dimensions(ndim: int, name: str) -> None:
-    if ndim != 2:
-        raise ValueError(
-            f"{name} must have one row an example and one column a label, not {ndim}-d"
-        )
-
-
 def _require_ones(values: NDArray[Any], name: str) -> None:
     wrong = values[values != 1]
     if len(wrong) == 0:
@@ -105,13 +100,7 @@ def _require_ones(values: NDArray[Any], name: str) -> None:
 
 
 def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
-    """Return checked weights, one a row, or None where all rows weigh the same.
-
-    Examples
-    --------
-    >>> row_weights([1, 2], 2)
-    array([1., 2.])
-    """
+    """Return checked weights, one a row, or None where all rows weigh the same."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -122,30 +111,44 @@ def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.floa
     return weights
 
 
-def check_zero_division(value: float) -> float:
-    """Return the value of 0/0: 0, 1, or NaN for "leave it out of the average".
+def score_blocks(
+    scores: Any, shape: tuple[int, int], name: str = "scores"
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (first row, checked block of scores) for consecutive blocks of rows."""
+    if sp.issparse(scores):
+        raise TypeError(f"{name} must be dense: make them so, or pass a function of row numbers")
+    n_rows, n_labels = shape
+    whole = None if callable(scores) else np.asarray(scores)
+    if whole is not None and whole.shape != shape:
+        raise ValueError(f"y_true has shape {shape} but {name} have {whole.shape}")
+    step = max(1, BLOCK_CELLS // n_labels)
+    for start in range(0, n_rows, step):
+        stop = min(start + step, n_rows)
+        block = np.asarray(scores(start, stop)) if whole is None else whole[start:stop]
+        if block.shape != (stop - start, n_labels):
+            raise ValueError(
+                f"{name}({start}, {stop}) must return shape {(stop - start, n_labels)}, "
+                f"not {block.shape}"
+            )
+        if block.dtype.kind != "f":
+            block = block.astype(np.float64)
+        if np.isnan(block).any():
+            raise ValueError(f"{name} hold NaN in rows {start} to {stop - 1}")
+        yield start, block
 
-    Examples
-    --------
-    >>> check_zero_division(1)
-    1.0
-    """
-    if isinstance(value, str) or not (value in (0, 1) or np.isnan(value)):
-        raise ValueError(f"zero_division must be 0.0, 1.0 or numpy.nan, not {value!r}")
-    return float(value)
+
+def ratio(part: Any, whole: Any, zero_division: float) -> NDArray[np.float64]:
+    """Return part / whole, and for 0/0 what that is to be: 0, 1, or NaN, "leave it out"."""
+    if isinstance(zero_division, str) or not (zero_division in (0, 1) or np.isnan(zero_division)):
+        raise ValueError(f"zero_division must be 0.0, 1.0 or numpy.nan, not {zero_division!r}")
+    result = np.full(np.shape(whole), float(zero_division))
+    return np.divide(part, whole, out=result, where=np.asarray(whole) > 0)
 
 
 def mean_of_defined(
     values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
 ) -> float:
-    """Return the weighted mean of the values that are not NaN; NaN where nothing is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_of_defined(np.array([1.0, np.nan, 0.0]))
-    0.5
-    """
+    """Return the weighted mean of the values that are not NaN; NaN where nothing is left."""
     defined = ~np.isnan(values)
     if weights is None:
         return float(values[defined].mean()) if defined.any() else float("nan")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from grople.metrics.counting import counts
-from grople.metrics.positions import ranks
+from grople.metrics._counts import counts
+from grople.metrics._ranks import ranks
 
 __all__ = ["evaluate"]
 
@@ -24,6 +23,8 @@ SET_MEASURES = (
     "micro_precision",
     "micro_recall",
 )
+#: Places of the measures at k; those beyond the number of labels are left out.
+PLACES = (1, 3, 5)
 
 
 def evaluate(
@@ -31,8 +32,6 @@ def evaluate(
     y_pred: Any = None,
     scores: Any = None,
     *,
-    ks: Sequence[int] = (1, 3, 5),
-    propensities: ArrayLike | None = None,
     zero_division: float = 0.0,
     sample_weight: ArrayLike | None = None,
 ) -> dict[str, float]:
@@ -44,23 +43,18 @@ def evaluate(
         True labels, zeros and ones.
     y_pred : array-like, sparse matrix or DataFrame of shape (n_rows, n_labels), optional
         Predicted labels: gives the measures of label sets.
-    scores : array-like, sparse matrix or callable, optional
+    scores : array-like or callable, optional
         Scores, see :func:`grople.metrics.ranks`: gives the measures of rankings.
-    ks : sequence of int
-        Places for the measures at k; those beyond the number of labels are left out.
-    propensities : array-like of shape (n_labels,), optional
-        From :func:`grople.metrics.label_propensities` of the training labels: gives the
-        propensity-scored precisions.
     zero_division : {0.0, 1.0, numpy.nan}
         Value of 0/0 in the measures of label sets; the measures of rankings follow scikit-learn's
-        conventions, which are the defaults of their functions.
+        conventions, which are the defaults of their methods.
     sample_weight : array-like of shape (n_rows,), optional
         Row weights.
 
     Returns
     -------
     dict of str to float
-        Measures by the name of their function; those at k end in ``_at_1``, ``_at_3`` and so on.
+        Measures by the name of their method; those at k end in ``_at_1``, ``_at_3`` and so on.
 
     Examples
     --------
@@ -75,23 +69,13 @@ def evaluate(
     if y_pred is not None:
         counted = counts(y_true, y_pred, sample_weight)
         result |= {name: getattr(counted, name)(zero_division) for name in SET_MEASURES}
-        result |= {
-            "hamming_loss": counted.hamming_loss(),
-            "subset_accuracy": counted.subset_accuracy(),
-        }
+        result["hamming_loss"] = counted.hamming_loss()
+        result["subset_accuracy"] = counted.subset_accuracy()
     if scores is not None:
         ranked = ranks(y_true, scores, sample_weight)
-        for k in (k for k in ks if k <= ranked.n_labels):
+        for k in (k for k in PLACES if k <= ranked.n_labels):
             result[f"precision_at_{k}"] = ranked.precision_at_k(k)
             result[f"ndcg_at_{k}"] = ranked.ndcg_at_k(k)
-            if propensities is not None:
-                result[f"propensity_scored_precision_at_{k}"] = (
-                    ranked.propensity_scored_precision_at_k(k, propensities)
-                )
-        result |= {
-            "one_error": ranked.one_error(),
-            "coverage": ranked.coverage(),
-            "ranking_loss": ranked.ranking_loss(),
-            "label_ranking_average_precision": ranked.label_ranking_average_precision(),
-        }
+        for name in ("one_error", "coverage", "ranking_loss", "label_ranking_average_precision"):
+            result[name] = getattr(ranked, name)()
     return result

@@ -1,11 +1,10 @@
-"""Stratified multi-label splits behind scikit-learn's splitter interface."""
+"""Stratified multi-label folds behind scikit-learn's splitter interface."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from math import ceil, floor
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from grople.folds.stratification import stratify
-from grople.metrics.inputs import label_indicator
+from grople.folds._stratification import stratify
+from grople.metrics import label_indicator
 
-__all__ = ["MultilabelStratifiedKFold", "multilabel_train_test_split"]
+__all__ = ["MultilabelStratifiedKFold"]
 
 Ints = NDArray[np.int64]
 RandomState = int | np.random.RandomState | None
@@ -28,7 +27,8 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
     """K folds that each have their share of every label, and of rows without any.
 
     Iterative stratification (Sechidis, Tsoumakas, Vlahavas 2011) with exact fold sizes and a last
-    step of exchanges; see :mod:`grople.folds.stratification`. Label matrices stay sparse.
+    step of exchanges. Label matrices stay sparse. One of four folds makes a stratified test set:
+    ``train, test = next(MultilabelStratifiedKFold(4).split(X, Y))``.
 
     Parameters
     ----------
@@ -111,55 +111,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
                 f"{self.n_splits} folds need at least as many rows, not {labels.shape[0]}"
             )
         random = check_random_state(self.random_state if self.shuffle else 0)
-        shares = np.ones(self.n_splits, np.int64)
-        return stratify(labels, shares, random, shuffle=self.shuffle)
-
-
-def multilabel_train_test_split(
-    X: Any,
-    Y: Any,
-    *others: Any,
-    test_size: float | int | None = None,
-    train_size: float | int | None = None,
-    random_state: RandomState = None,
-) -> list[Any]:
-    """Split arrays into training and test rows that each have their share of every label.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or DataFrame of shape (n_rows, n_features)
-        Features.
-    Y : array-like, sparse matrix or DataFrame of shape (n_rows, n_labels) or (n_rows,)
-        Labels, by which the rows are stratified.
-    *others : sequences of n_rows items
-        Anything else to split in the same way.
-    test_size, train_size : float or int, optional
-        Share or number of rows. Where one is missing the other rows are taken; where both are, a
-        quarter is for the test. Sizes are exact.
-    random_state : int, RandomState instance or None
-        An int gives the same split on every call.
-
-    Returns
-    -------
-    list
-        ``[X_train, X_test, Y_train, Y_test, ...]``, rows in their original order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y = np.array([[1, 0], [0, 1]] * 4)
-    >>> X_train, X_test, Y_train, Y_test = multilabel_train_test_split(Y, Y, random_state=0)
-    >>> Y_train.sum(axis=0), Y_test.sum(axis=0)
-    (array([3, 3]), array([1, 1]))
-    """
-    labels = _label_matrix(Y)
-    check_consistent_length(X, labels, *others)
-    sizes = np.array(_split_sizes(labels.shape[0], test_size, train_size), np.int64)
-    # Halves of an odd number are equal shares: one row more is no reason to get every rare label.
-    shares = sizes if np.ptp(sizes) > 1 else np.ones_like(sizes)
-    folds = stratify(labels, shares, check_random_state(random_state), sizes=sizes)
-    train, test = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
-    return [_take(array, rows) for array in (X, Y, *others) for rows in (train, test)]
+        return stratify(labels, self.n_splits, random, shuffle=self.shuffle)
 
 
 def _label_matrix(y: Any) -> Any:
@@ -174,49 +126,3 @@ def _label_matrix(y: Any) -> Any:
     return label_indicator(
         sp.csr_array((np.ones(len(column), np.int64), column, indptr), (len(column), len(classes)))
     )
-
-
-def _split_sizes(
-    n_rows: int, test_size: float | int | None, train_size: float | int | None
-) -> list[int]:
-    """Return the numbers of training, test and (where both are given) unused rows."""
-    if test_size is None and train_size is None:
-        test_size = 0.25
-    # Rounded as scikit-learn does: the test up, the training down.
-    test = _n_rows("test_size", test_size, n_rows, ceil)
-    train = _n_rows("train_size", train_size, n_rows, floor)
-    test = n_rows - train if test is None and train is not None else test or 0
-    train = n_rows - test if train is None else train
-    if train + test > n_rows:
-        raise ValueError(
-            f"{train} training and {test} test rows are more than the {n_rows} there are"
-        )
-    if train < 1 or test < 1:
-        raise ValueError(
-            f"test_size={test_size} and train_size={train_size} of {n_rows} rows leave "
-            f"{train} for training and {test} for the test; both need at least one"
-        )
-    rest = n_rows - train - test
-    return [train, test, rest] if rest else [train, test]
-
-
-def _n_rows(name: str, size: float | int | None, n_rows: int, rounded: Any) -> int | None:
-    if size is None:
-        return None
-    if isinstance(size, Integral) and not isinstance(size, bool) and 0 < size < n_rows:
-        return int(size)
-    if isinstance(size, Real) and not isinstance(size, Integral) and 0 < size < 1:
-        return int(rounded(size * n_rows))
-    raise ValueError(
-        f"{name} must be a share between 0 and 1 or a number of rows below {n_rows}, not {size!r}"
-    )
-
-
-def _take(array: Any, rows: Ints) -> Any:
-    if hasattr(array, "iloc"):
-        return array.iloc[rows]
-    if sp.issparse(array):
-        return array.tocsr()[rows]
-    if hasattr(array, "shape"):
-        return array[rows]
-    return [array[row] for row in rows]

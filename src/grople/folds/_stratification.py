@@ -23,67 +23,27 @@ from numpy.typing import NDArray
 
 __all__ = ["stratify"]
 
-# Rows are dealt in the order of their rarest labels; more than three changed nothing measurable.
+#: Rows are dealt in the order of their rarest labels; more than three changed nothing measurable.
 LABELS_TO_ORDER_BY = 3
-# Rounds of exchanges between pairs of folds, and the rows of each that are tried. On 20,000 random
-# rows twice as many rounds would halve what imbalance is left, for half as much time again.
+#: Each round lets every fold exchange rows with one other, of so many that suit best.
 EXCHANGE_ROUNDS = 5
 CANDIDATES = 50
 
 Ints = NDArray[np.int64]
 
 
-def stratify(
-    Y: Any,
-    shares: Ints,
-    random: np.random.RandomState,
-    *,
-    sizes: Ints | None = None,
-    shuffle: bool = True,
-) -> Ints:
-    """Return the fold of every row so that each fold has its share of every label.
+def stratify(Y: Any, n_folds: int, random: np.random.RandomState, *, shuffle: bool) -> Ints:
+    """Return the fold of each row of a label matrix in CSR form, equal in size but for one row.
 
-    Parameters
-    ----------
-    Y : csr_array of shape (n_rows, n_labels)
-        Labels, see :func:`grople.metrics.inputs.label_indicator`.
-    shares : ndarray of int of shape (n_folds,)
-        How much of everything each fold wants, relative to the others.
-    random : RandomState
-        Breaks ties.
-    sizes : ndarray of int of shape (n_folds,), optional
-        Rows each fold gets, n_rows in all. By default the sizes are equal, or differ by one.
-    shuffle : bool
-        Whether rows with the same labels are dealt in random order or in theirs.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Fold numbers.
-
-    Examples
-    --------
-    >>> from grople.metrics.inputs import label_indicator
-    >>> Y = label_indicator([[1, 0], [1, 0], [1, 1], [1, 1]])
-    >>> folds = stratify(Y, np.array([1, 1]), np.random.RandomState(0))
-    >>> sorted(folds[:2].tolist()), sorted(folds[2:].tolist())
-    ([0, 1], [0, 1])
+    Rows with the same labels are dealt in random order, or in theirs without ``shuffle``.
     """
     order, ordered = _dealing_order(Y, random, shuffle)
-    folds = _Folds(ordered, _place(ordered, shares, random), shares)
-    folds.settle(_equal_sizes(folds.sizes()) if sizes is None else sizes)
+    folds = _Folds(ordered, _place(ordered, n_folds, random), n_folds)
+    folds.make_sizes_equal()
     folds.exchange(random)
     result = np.empty(Y.shape[0], np.int64)
     result[order] = folds.of_row
     return result
-
-
-def _equal_sizes(found: Ints) -> Ints:
-    """Return sizes that differ by one at most, the larger ones where most rows are already."""
-    each, more = divmod(int(found.sum()), len(found))
-    sizes = np.full(len(found), each)
-    sizes[np.argsort(-found, kind="stable")[:more]] += 1
-    return sizes
 
 
 def _dealing_order(Y: Any, random: np.random.RandomState, shuffle: bool) -> tuple[Ints, Any]:
@@ -111,41 +71,39 @@ def _dealing_order(Y: Any, random: np.random.RandomState, shuffle: bool) -> tupl
     return order, ranked[order]
 
 
-def _place(Y: Any, shares: Ints, random: np.random.RandomState) -> Ints:
+def _place(Y: Any, n_folds: int, random: np.random.RandomState) -> Ints:
     """Place every row by iterative stratification.
 
-    Wishes are kept as integers, in units of ``1 / shares.sum()`` rows, so that ties are ties.
+    Wishes are kept as integers, in units of ``1 / n_folds`` rows, so that ties are ties.
     """
-    unit = shares.sum()
     left = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
     done = np.iinfo(np.int64).max
-    label_wish = np.outer(shares, left)
-    row_wish = shares * Y.shape[0]
+    label_wish = np.tile(left, (n_folds, 1))
+    row_wish = np.full(n_folds, Y.shape[0])
     by_label = Y.tocsc()
     fold = np.full(Y.shape[0], -1)
     while left[label := left.argmin()] != done:
         rows = by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]
         rows = rows[fold[rows] < 0]
-        fold[rows] = _deal(label_wish[:, label], row_wish, len(rows), unit, random)
-        row_wish -= unit * np.bincount(fold[rows], minlength=len(shares))
+        fold[rows] = _deal(label_wish[:, label], row_wish, len(rows), random)
+        row_wish -= n_folds * np.bincount(fold[rows], minlength=n_folds)
         labels, counts = _labels_of(Y, rows)
         cells = np.repeat(fold[rows] * Y.shape[1], counts) + labels
-        np.subtract.at(label_wish.reshape(-1), cells, unit)
+        np.subtract.at(label_wish.reshape(-1), cells, n_folds)
         np.subtract.at(left, labels, 1)
         left[left == 0] = done
     return fold
 
 
-def _deal(
-    label_wish: Ints, row_wish: Ints, n: int, unit: int, random: np.random.RandomState
-) -> Ints:
+def _deal(label_wish: Ints, row_wish: Ints, n: int, random: np.random.RandomState) -> Ints:
     """Return the folds of n rows in turn, each the one with the largest wish at that moment.
 
     A fold's wish falls by one row with each row it gets, so its wishes are a falling sequence, and
     the choices are the n largest members of all k sequences.
     """
+    unit = len(label_wish)
     # No fold falls below the level at which all would share the n rows: that bounds the length.
-    level = (label_wish.sum() - n * unit) // len(label_wish)
+    level = (label_wish.sum() - n * unit) // unit
     length = min(n, int((label_wish.max() - level) // unit) + 2)
     fall = unit * np.arange(length)
     wishes = (label_wish[:, None] - fall).ravel()
@@ -154,8 +112,9 @@ def _deal(
     return best // length
 
 
-def _labels_of(Y: Any, rows: NDArray[Any]) -> tuple[Ints, Ints]:
+def _labels_of(Y: Any, rows: Ints) -> tuple[Ints, Ints]:
     """Return the labels of the rows, one row after the other, and how many each has."""
+    # SciPy's Y[rows] takes four times as long for the few rows of a rare label.
     counts = (Y.indptr[rows + 1] - Y.indptr[rows]).astype(np.int64)
     ends = np.cumsum(counts)
     at = np.arange(ends[-1]) + np.repeat(Y.indptr[rows] - (ends - counts), counts)
@@ -163,89 +122,74 @@ def _labels_of(Y: Any, rows: NDArray[Any]) -> tuple[Ints, Ints]:
 
 
 class _Folds:
-    """Rows in folds, and what each fold has too much of."""
+    """Rows in folds, and how many rows too many with each label each fold has.
 
-    def __init__(self, Y: Any, of_row: Ints, shares: Ints) -> None:
-        self.Y, self.of_row = Y.astype(np.float64), of_row
+    To move a row lowers ``Σ weight · surplus²`` by twice the sum, over its labels, of
+    ``weight · (surplus of the giver - surplus of the taker - 1)``: its gain.
+    """
+
+    def __init__(self, Y: Any, of_row: Ints, n_folds: int) -> None:
+        self.Y, self.of_row, self.n_folds = Y.astype(np.float64), of_row, n_folds
         frequency = np.bincount(Y.indices, minlength=Y.shape[1])
         self.weight = frequency**-1.5
         cells = np.repeat(of_row * Y.shape[1], np.diff(Y.indptr)) + Y.indices
-        found = np.bincount(cells, minlength=len(shares) * Y.shape[1]).reshape(len(shares), -1)
-        self.surplus = found - np.outer(shares / shares.sum(), frequency)
+        found = np.bincount(cells, minlength=n_folds * Y.shape[1]).reshape(n_folds, -1)
+        self.surplus = found - frequency * (1 / n_folds)
         self.row_weight = self.Y @ self.weight
 
-    def sizes(self) -> Ints:
-        """Return the rows of each fold."""
-        return np.bincount(self.of_row, minlength=len(self.surplus))
-
-    def settle(self, sizes: Ints) -> None:
+    def make_sizes_equal(self) -> None:
         """Move the rows that suit best from folds that are too large to those too small."""
-        excess = self.sizes() - sizes
+        sizes = np.bincount(self.of_row, minlength=self.n_folds)
+        each, more = divmod(len(self.of_row), self.n_folds)
+        excess = sizes - each
+        excess[np.argsort(-sizes, kind="stable")[:more]] -= 1  # one row more where most are
         while excess.any():
             giver, taker = int(excess.argmax()), int(excess.argmin())
             n = min(excess[giver], -excess[taker])
-            movers = _Movers(self, giver, taker, self._pull(giver, taker), CANDIDATES + n)
+            movers = self._candidates(giver, taker, CANDIDATES + n)
             for _ in range(n):
-                movers.move(movers.best()[0])
+                self._move(self._best(movers, giver, taker)[0], giver, taker)
             excess[giver] -= n
             excess[taker] += n
 
     def exchange(self, random: np.random.RandomState) -> None:
         """Exchange rows between random pairs of folds while that lowers the imbalance."""
-        n_folds = len(self.surplus)
         for _ in range(EXCHANGE_ROUNDS):
-            for one, other in random.permutation(n_folds)[: n_folds // 2 * 2].reshape(-1, 2):
+            pairs = random.permutation(self.n_folds)[: self.n_folds // 2 * 2].reshape(-1, 2)
+            for one, other in pairs:
                 self._exchange_pair(one, other)
 
     def _exchange_pair(self, one: int, other: int) -> None:
-        pull = self._pull(one, other)
-        there = _Movers(self, one, other, pull, CANDIDATES)
-        back = _Movers(self, other, one, -pull, CANDIDATES)
-        for _ in range(min(len(there.rows), len(back.rows))):
-            row, gain = there.best()
-            there.move(row)
-            row_back, gain_back = back.best()
+        there = self._candidates(one, other, CANDIDATES)
+        back = self._candidates(other, one, CANDIDATES)
+        for _ in range(min(len(there[0]), len(back[0]))):
+            row, gain = self._best(there, one, other)
+            self._move(row, one, other)
+            row_back, gain_back = self._best(back, other, one)
             if gain + gain_back < 1e-9 * self.weight[0]:  # below rounding: the first is the largest
-                there.move(row, undo=True)
+                self._move(row, other, one)
                 return
-            back.move(row_back)
+            self._move(row_back, other, one)
 
-    def _pull(self, giver: int, taker: int) -> NDArray[np.float64]:
-        """Return for each row how much more its labels are in surplus with the giver."""
-        return self.Y @ (self.weight * (self.surplus[giver] - self.surplus[taker]))
-
-
-class _Movers:
-    """The rows of one fold whose move to another would help most.
-
-    A row's move lowers ``Σ weight · surplus²`` by ``2 (pull - row_weight)``.
-    """
-
-    def __init__(
-        self, folds: _Folds, giver: int, taker: int, pull: NDArray[np.float64], n: int
-    ) -> None:
-        self.folds, self.giver, self.taker = folds, giver, taker
-        rows = np.flatnonzero(folds.of_row == giver)
+    def _candidates(self, giver: int, taker: int, n: int) -> tuple[Ints, Any]:
+        """Return the rows of a fold whose move to another would help most, and their labels."""
+        rows = np.flatnonzero(self.of_row == giver)
         if len(rows) > n:
-            gains = (pull - folds.row_weight)[rows]
+            pull = self.Y @ (self.weight * (self.surplus[giver] - self.surplus[taker]))
+            gains = (pull - self.row_weight)[rows]
             rows = rows[np.sort(np.argpartition(-gains, n - 1)[:n])]
-        self.rows = rows
-        self.Y = folds.Y[rows]
-        self.moved = np.zeros(len(rows), bool)
+        return rows, self.Y[rows]
 
-    def best(self) -> tuple[int, float]:
-        """Return the row, by its place among these, that would now help most, and how much."""
-        surplus = self.folds.surplus
-        label_gains = self.folds.weight * (surplus[self.giver] - surplus[self.taker] - 1)
-        gains = self.Y @ label_gains
-        gains[self.moved] = -np.inf
-        row = int(gains.argmax())
-        return row, float(gains[row])
+    def _best(self, candidates: tuple[Ints, Any], giver: int, taker: int) -> tuple[int, float]:
+        """Return the candidate that would now help most, and its gain."""
+        rows, Y = candidates
+        gains = Y @ (self.weight * (self.surplus[giver] - self.surplus[taker] - 1))
+        gains[self.of_row[rows] != giver] = -np.inf  # moved already
+        best = int(gains.argmax())
+        return int(rows[best]), float(gains[best])
 
-    def move(self, row: int, undo: bool = False) -> None:
-        """Move a row to the other fold, or take it back."""
+    def _move(self, row: int, giver: int, taker: int) -> None:
         labels = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
-        self.folds.surplus[self.giver, labels] += 1 if undo else -1
-        self.folds.surplus[self.taker, labels] -= 1 if undo else -1
-        self.folds.of_row[self.rows[row]] = self.giver if undo else self.taker
-        self.moved[row] = not undo
+        self.surplus[giver, labels] -= 1
+        self.surplus[taker, labels] += 1
+        self.of_row[row] = taker
