@@ -12,23 +12,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.moments._products import CentredRows, in_chunks
-from grople.moments._rows import RowMoments
+from grople.moments import RowMoments
 from grople.optim import (
-    Spectrum,
+    by_columns,
     conjugate_gradient,
-    from_nearby,
     inverse_diagonal,
     leading_part,
     low_rank,
     orthonormal,
+    solve_ridge_systems,
 )
 
-__all__ = ["FEW_ROWS", "RowSpace", "preconditioner_rank"]
+__all__ = ["RowSpace", "preconditioner_rank"]
 
 Array = NDArray[Any]
 
@@ -45,8 +43,6 @@ BLOCK = 1024
 LEAST_LEFT = 1e-3
 #: Condition of a system up to which rounding in single precision stays below a residual of one.
 NARROW_CONDITION = 2e6
-#: Residual of systems with few rows.
-ROUNDING = 1e-12
 
 
 def preconditioner_rank(size: int) -> int:
@@ -80,7 +76,7 @@ class RowSpace:
     centre: bool = True
     whole: tuple[RowSpace, Array] | None = None
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of distinct rows."""
         return int(self.moments.X.shape[0])
@@ -111,15 +107,12 @@ class RowSpace:
 
     def rows(self, dtype: Any) -> CentredRows:
         """Return X̃ in units of :attr:`unit`, ready to multiply arrays of a precision."""
-        if dtype not in self._rows:
+        known = self.__dict__.setdefault("_rows", {})
+        if dtype not in known:
             rows = sp.csr_array(self.moments.X * (1.0 / self.unit), dtype=dtype)
             rows.data *= np.repeat(self.roots.astype(dtype), np.diff(rows.indptr))
-            self._rows[dtype] = CentredRows(rows, self.mean.astype(dtype), self.roots.astype(dtype))
-        return self._rows[dtype]
-
-    @cached_property
-    def _rows(self) -> dict[Any, CentredRows]:
-        return {}
+            known[dtype] = CentredRows(rows, self.mean.astype(dtype), self.roots.astype(dtype))
+        return known[dtype]
 
     @cached_property
     def leading(self) -> tuple[Array, Array]:
@@ -163,7 +156,9 @@ class RowSpace:
         """
         points, shifts = self.points(W), shifts / self.unit**2
         if self.few:
-            return self._solve_by_factor(points, shifts) / self.unit, 0.0
+            rows = self.rows(np.float64)
+            A = solve_ridge_systems(rows.kernel_matrix().T, points, shifts, ratio=np.inf)
+            return rows.lift(A) / self.unit, 0.0
         tol = float(np.clip(tol, 1e-9, 1.0))
         values, vectors = self.leading
         narrow = values.max(initial=0.0) <= NARROW_CONDITION * np.sqrt(tol) * shifts.min()
@@ -191,27 +186,9 @@ class RowSpace:
             return rows.lift(A)
 
         # Columns are systems of their own: a few at a time stay in the cache.
-        Z = in_chunks(one, points, self.moments.n_features, rows.rows.nnz)
+        Z = by_columns(one, points, self.moments.n_features, rows.rows.nnz)
         reached = sum(gaps[first] for first in sorted(gaps)) / size if size else 0.0
         return Z / Z.dtype.type(self.unit), tol if narrow else reached
-
-    def _solve_by_factor(self, points: Array, shifts: Array) -> Array:
-        rows = self.rows(np.dtype(np.float64))
-        matrix = rows.kernel_matrix()
-        middle = float(np.sqrt(max(shifts.min(), 0.0)) * np.sqrt(shifts.max()))
-        shifted = np.asfortranarray(matrix + middle * np.eye(len(matrix)))
-        try:
-            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:  # shifts lost in rounding
-            return rows.lift(Spectrum.of(matrix, overwrite=True).solve(points, shifts))
-
-        def solve(right: Array) -> Array:
-            return scipy.linalg.cho_solve(factor, right, check_finite=False)
-
-        if np.ptp(shifts) == 0:
-            return rows.lift(solve(points))
-        return rows.lift(from_nearby(solve, np.asfortranarray(points), shifts - middle,
-                                     tol=ROUNDING))  # fmt: skip
 
     def part(self, moments: RowMoments, here: Array) -> RowSpace:
         """Return the space of some of the rows."""
@@ -240,9 +217,12 @@ class RowSpace:
         points, found = self.points(W), images.astype(np.float64)
         middle = float(np.exp(np.mean(np.log(shifts))))
         diagonal = inverse_diagonal(rows.kernel, *self.leading, middle, PROBES)
-        # Whatever the other rows are: no more than without this one, no less than with it alone.
-        alone = 1.0 / (self._squares() + middle)
-        stays = middle * np.clip(diagonal, alone, 1.0 / middle)
+        # ‖x̃‖² of each row. Whatever the other rows are: no more than without this one, no less
+        # than with it alone.
+        own = np.asarray(rows.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
+        along, square = rows.span[:, 1].astype(np.float64), float(self.mean @ self.mean)
+        own = np.maximum(own - 2.0 * self.roots * along + self.roots**2 * square, 0.0)
+        stays = middle * np.clip(diagonal, 1.0 / (own + middle), 1.0 / middle)
         intercept = self.moments.weights / self.moments.n if self.centre else 0.0 * stays
         found -= points
         ratio, step = (shifts / middle, BLOCK) if np.ptp(shifts) else (np.ones(1), self.n_rows)
@@ -254,10 +234,66 @@ class RowSpace:
         found /= self.roots[:, None]
         return np.asarray(found)
 
-    def _squares(self) -> Array:
-        """Return ‖x̃‖² of each row."""
-        rows = self.rows(np.float32)
-        own = np.asarray(rows.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
-        along, root = rows.span[:, 1].astype(np.float64), self.roots
-        square = float(self.mean @ self.mean)
-        return np.maximum(own - 2.0 * root * along + root**2 * square, 0.0)
+
+class CentredRows:
+    """Centred and weighted sparse rows ``X̃ = √w (x − m)``, never formed.
+
+    Features are kept in the order of how many rows have them: few of them make most of the
+    entries, and side by side these stay in the cache.
+
+    Parameters
+    ----------
+    rows : csr_array
+        Rows times the roots of their weights.
+    mean : ndarray of shape (D,)
+        m, zero where not centred.
+    roots : ndarray of shape (N,)
+        √w.
+    """
+
+    def __init__(self, rows: Any, mean: Array, roots: Array) -> None:
+        self.order = np.argsort(-np.bincount(rows.indices, minlength=rows.shape[1]), kind="stable")
+        self.place = np.argsort(self.order)  # where each feature went
+        self.transposed = rows.T.tocsr()[self.order]
+        self.rows = self.transposed.T.tocsr()
+        self.mean, self.roots = mean[self.order, None], roots[:, None]
+        # What centring adds to X̃X̃ᵀ lies in the span of the roots and Xm.
+        self.span = np.hstack([self.roots, self.rows @ self.mean])
+        square = float(np.vdot(mean, mean))
+        self.within = np.array([[square, -1.0], [-1.0, 0.0]], dtype=rows.dtype)
+
+    def lift(self, A: Array) -> Array:
+        """Return X̃ᵀ A."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(A[:, some])
+            lifted = self.transposed @ part - self.mean @ (self.roots.T @ part)
+            return np.asarray(lifted[self.place])
+
+        return by_columns(one, A, self.rows.shape[1], self.rows.nnz)
+
+    def images(self, Z: Array) -> Array:
+        """Return X̃ Z."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(Z[:, some])[self.order]
+            return np.asarray(self.rows @ part - self.roots @ (self.mean.T @ part))
+
+        return by_columns(one, Z, self.rows.shape[0], self.rows.nnz)
+
+    def kernel(self, A: Array) -> Array:
+        """Return X̃X̃ᵀ A; centring takes place in the space of rows, which is the smaller one."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(A[:, some])
+            product = np.asarray(self.rows @ (self.transposed @ part))
+            product += self.span @ (self.within @ (self.span.T @ part))
+            return product
+
+        return by_columns(one, A, self.rows.shape[0], self.rows.nnz)
+
+    def kernel_matrix(self) -> Array:
+        """Return X̃X̃ᵀ as a matrix, where rows are few."""
+        matrix = (self.rows @ self.transposed).toarray()
+        matrix += self.span @ self.within @ self.span.T
+        return np.asarray(matrix)
