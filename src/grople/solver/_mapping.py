@@ -216,14 +216,8 @@ class MappingProblem:
         if beta == 0:
             exact, gap = self._solve_exactly(alpha, gamma, tol, start, residual)
             return self._finish(exact, gap, converged=gap <= LOOSER * tol)
-        known = self.__dict__.setdefault("_exact", {})
-        if (alpha, gamma) not in known:
-            known.clear()  # a path along β asks for one of these again and again
-            known[alpha, gamma] = self._solve_exactly(alpha, gamma, tol)[0].astype(np.float64)
-        starts = [known[alpha, gamma], *([] if start is None else [start])]
+        found = self._minimise(alpha, beta, gamma, start, tol, max_iter)
         size = float(np.trace(self.point_gram))
-        minimise = self._step if self.gram_matrix is None else self._sweep
-        found = minimise(alpha, beta, gamma, starts, size, tol, max_iter)
         gap = found.gap / size if size else 0.0
         return self._finish(found.point.astype(np.float64), gap, found.n_iter, found.converged)
 
@@ -283,43 +277,46 @@ class MappingProblem:
                 )
         return Z if turn is None else Z @ turn.T.astype(Z.dtype), gap
 
-    def _sweep(
-        self, alpha: float, beta: float, gamma: float, starts: list[Array],
-        size: float, tol: float, max_iter: int,
-    ) -> Solution:  # fmt: skip
-        """Sweep over blocks of features, where XᵀX is a matrix."""
-        # A search asks for three digits, which single precision certifies in half the time.
-        gram = self._narrow_gram if tol >= NARROW_TOL else self.gram_matrix
-        assert gram is not None
-        relation, target, *starts = (
-            part.astype(gram.dtype, copy=False) for part in (self.relation, self.target, *starts)
-        )
-        quadratic = TwoSidedQuadratic(gram, relation, target, size, alpha, gamma, self._row_blocks)
-        start = _lowest(quadratic.smooth(), L1(beta), starts)
-        return block_proximal(quadratic, L1(beta), start, tol=tol, max_iter=max_iter, scale=size)
+    def _minimise(
+        self,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        start: Array | None,
+        tol: float,
+        max_iter: int,
+    ) -> Solution:
+        """Minimise with β > 0, from the given start or the solution at β = 0, the better one.
 
-    def _step(
-        self, alpha: float, beta: float, gamma: float, starts: list[Array],
-        size: float, tol: float, max_iter: int,
-    ) -> Solution:  # fmt: skip
-        """Step over all features at once, where there are only products with XᵀX."""
+        By sweeps over blocks of features where XᵀX is a matrix, else by steps over all at once.
+        """
+        known = self.__dict__.setdefault("_exact", {})
+        if (alpha, gamma) not in known:
+            known.clear()  # a path along β asks for one of these again and again
+            known[alpha, gamma] = self._solve_exactly(alpha, gamma, tol)[0].astype(np.float64)
+        size, penalty = float(np.trace(self.point_gram)), L1(beta)
+        relation, target, gram = self.relation, self.target, self.gram_matrix
+        starts = [known[alpha, gamma], *([] if start is None else [start])]
+        if gram is None:
 
-        def product(Z: Array) -> Array:
-            image = self.gram(Z) + gamma * Z
-            return image + alpha * (Z @ self.relation) if alpha else image
+            def product(Z: Array) -> Array:
+                image = self.gram(Z) + gamma * Z
+                return image + alpha * (Z @ relation) if alpha else image
 
-        largest = float(self.relation_spectrum.values[-1]) if alpha else 0.0
-        smooth = Quadratic(
-            product, self.target, constant=size,
-            curvature=self.curvature + alpha * largest + gamma, convexity=gamma,
-        )  # fmt: skip
-        start = _lowest(smooth, L1(beta), starts)
-        return proximal_gradient(smooth, L1(beta), start, tol=tol, max_iter=max_iter, scale=size)
-
-    @cached_property
-    def _narrow_gram(self) -> Array:
-        assert self.gram_matrix is not None
-        return self.gram_matrix.astype(np.float32)
+            largest = float(self.relation_spectrum.values[-1]) if alpha else 0.0
+            curvature = self.curvature + alpha * largest + gamma
+            smooth = Quadratic(product, target, size, curvature, convexity=gamma)
+            best = _lowest(smooth, penalty, starts)
+            return proximal_gradient(smooth, penalty, best, tol=tol, max_iter=max_iter, scale=size)
+        if tol >= NARROW_TOL:
+            # A search asks for three digits, which single precision certifies in half the time.
+            gram, relation, target, *starts = (
+                part.astype(np.float32) for part in (gram, relation, target, *starts)
+            )
+        blocks = self._row_blocks
+        quadratic = TwoSidedQuadratic(gram, relation, target, size, alpha, gamma, blocks)
+        best = _lowest(quadratic.smooth(), penalty, starts)
+        return block_proximal(quadratic, penalty, best, tol=tol, max_iter=max_iter, scale=size)
 
     @cached_property
     def _row_blocks(self) -> list[tuple[slice, float]]:

@@ -7,7 +7,6 @@ by arithmetic, without learning anything again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,13 +55,12 @@ def preconditioner_rank(size: int) -> int:
     return min(int(np.clip(size // UNKNOWNS, *RANKS)), max(size // 10, 1))
 
 
-@dataclass(frozen=True)
 class RowSpace:
     """Distinct rows, centred and times the roots of their weights, and systems in their space.
 
     Single precision is enough for what iterations reach, and halves time and memory.
 
-    Attributes
+    Parameters
     ----------
     moments : RowMoments
         The rows.
@@ -70,49 +68,44 @@ class RowSpace:
         Whether they are centred.
     whole : tuple of RowSpace and ndarray of bool, optional
         The space of more rows, and which of them are here: what leads there nearly leads here.
+
+    Attributes
+    ----------
+    few : bool
+        Whether the matrix of all pairs of rows is formed.
+    roots : ndarray of shape (n_rows,)
+        √w of each row.
+    unit : float
+        A power of two near the largest value: squares of X̃ in it fit single precision.
+    mean : ndarray of shape (D,)
+        The mean of the features in that unit, zero where they are not centred.
     """
 
-    moments: RowMoments
-    centre: bool = True
-    whole: tuple[RowSpace, Array] | None = None
-
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of distinct rows."""
-        return int(self.moments.X.shape[0])
-
-    @property
-    def few(self) -> bool:
-        """Whether the matrix of all pairs of rows is formed."""
-        return self.n_rows <= min(FEW_ROWS, self.moments.n_features)
-
-    @cached_property
-    def roots(self) -> Array:
-        """√w of each row."""
-        return np.sqrt(self.moments.weights)
-
-    @cached_property
-    def unit(self) -> float:
-        """A power of two near the largest value: squares of X̃ in it fit single precision."""
-        if self.whole is not None:
-            return self.whole[0].unit
-        largest = float(np.abs(self.moments.X.data).max(initial=0.0))
-        return float(2.0 ** np.frexp(largest)[1]) if largest else 1.0
-
-    @cached_property
-    def mean(self) -> Array:
-        """The mean of the features in that unit, zero where they are not centred."""
-        mean = self.moments.mean / self.unit
-        return mean if self.centre else np.zeros_like(mean)
+    def __init__(
+        self,
+        moments: RowMoments,
+        centre: bool = True,
+        whole: tuple[RowSpace, Array] | None = None,
+    ) -> None:
+        self.moments, self.centre, self.whole = moments, centre, whole
+        self.n_rows = int(moments.X.shape[0])
+        self.few = self.n_rows <= min(FEW_ROWS, moments.n_features)
+        self.roots = np.sqrt(moments.weights)
+        largest = float(np.abs(moments.X.data).max(initial=0.0))
+        self.unit = float(2.0 ** np.frexp(largest)[1]) if largest else 1.0
+        if whole is not None:
+            self.unit = whole[0].unit
+        self.mean = moments.mean / self.unit if centre else np.zeros(moments.n_features)
+        self._rows: dict[Any, CentredRows] = {}
 
     def rows(self, dtype: Any) -> CentredRows:
         """Return X̃ in units of :attr:`unit`, ready to multiply arrays of a precision."""
-        known = self.__dict__.setdefault("_rows", {})
-        if dtype not in known:
+        if dtype not in self._rows:
             rows = sp.csr_array(self.moments.X * (1.0 / self.unit), dtype=dtype)
-            rows.data *= np.repeat(self.roots.astype(dtype), np.diff(rows.indptr))
-            known[dtype] = CentredRows(rows, self.mean.astype(dtype), self.roots.astype(dtype))
-        return known[dtype]
+            roots = self.roots.astype(dtype)
+            rows.data *= np.repeat(roots, np.diff(rows.indptr))
+            self._rows[dtype] = CentredRows(rows, self.mean.astype(dtype), roots)
+        return self._rows[dtype]
 
     @cached_property
     def leading(self) -> tuple[Array, Array]:
