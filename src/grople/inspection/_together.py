@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.inspection.weights import BLOCK, strongest
+from grople.inspection._weights import BLOCK, strongest
 from grople.moments import LabelMoments
 
 __all__ = ["labels_seen_together"]

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
-__all__ = ["Weights", "strongest"]
+from grople.solver import FittedModel, LinearScores
+
+__all__ = ["Weights", "expert_importance", "linear_weights", "strongest"]
 
 Array = NDArray[Any]
 
@@ -118,6 +120,31 @@ class Weights:
         width = max(1, BLOCK // max(height, 1))
         for start in range(0, self.n_labels, width):
             yield slice(start, min(start + width, self.n_labels))
+
+
+def linear_weights(fitted: FittedModel) -> Weights | None:
+    """Return the effects of features on labels; None where scores are not linear in features.
+
+    The one place that knows which part of a model is linear.
+    """
+    scorer = fitted.scorer
+    if not isinstance(scorer, LinearScores):
+        return None
+    if fitted.outline is None:
+        return Weights(scorer.Z, scorer.V)
+    return Weights(scorer.Z * fitted.outline.feature_spread[:, None], scorer.V)
+
+
+def expert_importance(fitted: FittedModel) -> dict[str, float]:
+    """Return the share of each expert in the scores, the largest first; empty for one expert.
+
+    ``report["experts"]`` maps the name of an expert to its weight.
+    """
+    weights = {str(name): abs(float(w)) for name, w in fitted.report.get("experts", {}).items()}
+    total = sum(weights.values())
+    if len(weights) < 2 or not total:
+        return {}
+    return {name: weights[name] / total for name in sorted(weights, key=lambda n: -weights[n])}
 
 
 def strongest(values: Array, n: int) -> Array:
