@@ -44,7 +44,7 @@ def draw_reliability(data: Any) -> None:
         chances = model.predict_proba(data.X[3000:])
         curves[name] = reliability_curve(data.Y[3000:], chances, top=5)
     plot_reliability(curves, ax=ax)
-    ax.set_title("the five likeliest tags of 998 unseen packages", fontsize=10)
+    ax.set_title("the five most probable tags of 998 unseen packages", fontsize=10)
     FigureCanvasAgg(figure).print_png(FOLDER / "reliability.png")
 
 

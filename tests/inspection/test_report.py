@@ -20,6 +20,7 @@ from grople.baselines import BSVM, LLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
 from grople.decision import HeldOut, HeldOutBlock, Rule, fit_decision
 from grople.inspection import (
+    expert_table,
     given_labels,
     inspect_model,
     label_quality,
@@ -256,11 +257,11 @@ def other(model, **parts):
 class Cubes:
     """Scores that are not linear in the features."""
 
-    linear: object
+    inner: object
     n_labels: int
 
     def __call__(self, X):
-        return self.linear(X) ** 3
+        return self.inner(X) ** 3
 
 
 def test_a_model_that_is_not_linear_shows_all_but_its_weights(model):
@@ -275,12 +276,18 @@ def test_a_model_that_is_not_linear_shows_all_but_its_weights(model):
     assert 'id="map"' not in page
 
 
-def test_experts_are_shown_by_their_share(model):
-    experts = {"linear": 1.0, "kernel": -3.0, "forest": 0.0}
-    seen = inspect_model(other(model, report=model.fitted_model_.report | {"experts": experts}))
-    assert seen.experts == {"kernel": 0.75, "linear": 0.25, "forest": 0.0}
-    assert "How much each" in model_page(seen)
-    assert inspect_model(model).experts == {}
+def test_experts_are_shown_by_their_weight(data):
+    model = GroPLE(n_groups=3, random_state=0).fit(data.X, data.Y)
+    seen = inspect_model(model)
+    assert [each["expert"] for each in seen.experts] == ["linear", "kernel", "forest"]
+    table = expert_table(seen)
+    assert [row[1].value for row in table.cells] == [each["weight"] for each in model.selection_]
+    assert "Importance by" in model_page(seen)
+    # Weights are those of the linear expert, whatever else counts.
+    assert seen.weights.n_labels == 15
+    alone = inspect_model(GroPLE(n_groups=3, experts=["linear"]).fit(data.X, data.Y))
+    assert alone.experts == ()
+    assert "Importance by" not in model_page(alone)
 
 
 def test_quality_comes_in_words(model, seen):

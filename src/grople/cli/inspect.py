@@ -101,6 +101,7 @@ def inspect(
 
 def _show_summary(seen: ModelReport, console: Console) -> None:
     from grople.inspection import (
+        expert_table,
         frequent_labels,
         group_table,
         hard_labels,
@@ -118,6 +119,9 @@ def _show_summary(seen: ModelReport, console: Console) -> None:
     if seen.cross_validated:
         console.print()
         console.print(measures_table(seen.cross_validated, "cross-validated when it was fitted"))
+    if seen.experts:
+        console.print()
+        console.print(expert_table(seen))
     if seen.groups:
         console.print()
         console.print(group_table(seen, SHOWN_GROUPS))

@@ -39,6 +39,7 @@ from grople.inspection._quality import (
 from grople.inspection._report import ModelReport, inspect_model
 from grople.inspection._table import Cell, Table, format_value
 from grople.inspection._tables import (
+    expert_table,
     frequent_labels,
     group_table,
     hard_labels,
@@ -74,6 +75,7 @@ __all__ = [
     "TERMS",
     "Table",
     "choose_examples",
+    "expert_table",
     "figure_svg",
     "format_value",
     "frequent_labels",

@@ -165,7 +165,7 @@ def _hard_words(
     if len(features) <= usual / 2:
         return (
             f"Why: only {len(features)} features are known of it ({named}{more}); "
-            f"of the usual row {usual:.0f}."
+            f"a row usually has {usual:.0f}."
         )
     missed = np.setdiff1d(Y[[row]].indices, predicted[[row]].indices)
     listed = ", ".join(f"{label_names[j]} on {frequency[j]:,.0f} rows" for j in missed[:3])

@@ -27,8 +27,9 @@ from grople.inspection._plots import (
     plot_tail,
 )
 from grople.inspection._report import ModelReport, inspect_model
-from grople.inspection._table import Cell, Table
+from grople.inspection._table import Table
 from grople.inspection._tables import (
+    expert_table,
     frequency_table,
     hard_labels,
     label_table,
@@ -128,9 +129,7 @@ def _overview(report: ModelReport) -> list[Part]:
         facts.append(("[average precision](?)", report.mean_precision, remark))
     parts += [rare_label_words(report), Facts(facts)]
     if report.experts:
-        shares = [[name, Cell(s, f"{s:.0%}", bar=s)] for name, s in report.experts.items()]
-        caption = "How much each [expert](?) counts in the scores"
-        parts.append(Table(["expert", "share"], shares, caption))
+        parts.append(expert_table(report))
     settings = [[name, str(value)] for name, value in sorted(report.parameters.items())]
     parts.append(Details("Parameters", [Table(["parameter", "value"], settings)]))
     return [part for part in parts if part]

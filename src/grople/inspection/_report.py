@@ -24,7 +24,7 @@ from grople.inspection._quality import (
     reliability,
 )
 from grople.inspection._together import labels_seen_together
-from grople.inspection._weights import Weights, expert_importance, linear_weights
+from grople.inspection._weights import Weights, linear_weights
 from grople.metrics import ReliabilityCurve
 from grople.moments import LabelMoments
 from grople.solver import FittedModel
@@ -57,7 +57,7 @@ class ModelReport:
     row_lengths : ndarray of shape (d, K) or None
         Lengths of the rows of V^k.
     weights : Weights or None
-        Effects of features on labels; None where scores are not linear in the features, and then
+        Effects of features on labels, of the linear expert; None where there is none, and then
         the next two are too.
     top_features, feature_effects : ndarray of shape (L, T) or None
         The features with the largest effects on each label (weight times spread of the feature).
@@ -65,8 +65,9 @@ class ModelReport:
         Labels with the most alike effects.
     together, together_shares : ndarray of shape (L, T) or None
         Labels most correlated with each, by the share of its rows that carry them.
-    experts : dict of str to float
-        Share of each expert in the scores, where there are several.
+    experts : tuple of dict
+        The experts that were tried, where there were several: name, weight in the joined scores
+        (0: left out), log loss on held-out rows, seconds.
     quality : LabelQuality or None
         How well each label is ranked.
     given : GivenLabels or None
@@ -100,7 +101,7 @@ class ModelReport:
     nearest_cosines: Array | None
     together: Array | None
     together_shares: Array | None
-    experts: dict[str, float]
+    experts: tuple[dict[str, Any], ...]
     quality: LabelQuality | None
     given: GivenLabels | None
     reliability: dict[str, ReliabilityCurve]
@@ -167,7 +168,7 @@ class ModelReport:
             "parameters": {name: _plain(value) for name, value in self.parameters.items()},
             "rows": _plain(self.n_rows),
             "features": len(self.feature_names),
-            "experts": self.experts,
+            "experts": [{k: _plain(v) for k, v in each.items()} for each in self.experts],
             "cross_validated": self.cross_validated,
             "held_out": self.held_out,
             "precision": None if self.given is None else self.given.precision,
@@ -280,7 +281,7 @@ def inspect_model(
         nearest_cosines=cosines,
         together=together,
         together_shares=shares,
-        experts=expert_importance(fitted),
+        experts=tuple(fitted.report.get("selection", ())),
         quality=quality,
         given=None if counts is None else given_labels(counts),
         reliability={} if counts is None else reliability(counts, fitted.decision),

@@ -14,6 +14,7 @@ from grople.inspection._table import Cell, Table
 
 __all__ = [
     "ENOUGH_ROWS",
+    "expert_table",
     "frequency_table",
     "frequent_labels",
     "group_table",
@@ -125,6 +126,22 @@ def measures_table(methods: dict[str, dict[str, float]], caption: str) -> Table:
         values = [(means.get(m), "bold" if means.get(m) == best[m] else "") for m in measures]
         rows.append([name, *(Cell(value, emphasis=emphasis) for value, emphasis in values)])
     return Table(["method", *(m.replace("_f1", "-F1") for m in measures)], rows, caption)
+
+
+def expert_table(report: ModelReport) -> Table:
+    """Return how much each expert counts in the scores, and what it is worth alone."""
+    largest = max((each.get("weight", 0.0) for each in report.experts), default=0.0)
+    rows = [
+        [
+            each.get("expert"),
+            Cell(each.get("weight"), bar=each.get("weight", 0.0) / max(largest, 1e-300)),
+            Cell(each.get("log_loss"), title="on held-out rows"),
+            each.get("seconds"),
+        ]
+        for each in report.experts
+    ]
+    columns, caption = ["expert", "weight", "log loss", "seconds"], "Importance by [expert](?)"
+    return Table(columns, rows, caption, "Weight 0: tried and left out.")
 
 
 def promise_table(report: ModelReport) -> Table:

@@ -34,6 +34,8 @@ TERMS = {
     "feature does.",
     "cosine": "Likeness of two labels by the effects of all features on them: 1 is the same, "
     "0 is unrelated.",
+    "log loss": "Mean of −log of the probability of what happened, on held-out rows: smaller is "
+    "better.",
     "calibration error": "Mean distance between predicted probabilities and what happened.",
     "rare label": "A label that few rows carry, here the rarest third of all labels.",
     "expert": "One of the models whose scores are joined: linear, kernel or forest.",

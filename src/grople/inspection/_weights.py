@@ -14,7 +14,7 @@ from sklearn.manifold import TSNE
 
 from grople.solver import FittedModel, LinearScores
 
-__all__ = ["Weights", "expert_importance", "linear_weights", "strongest"]
+__all__ = ["Weights", "linear_weights", "strongest"]
 
 Array = NDArray[Any]
 
@@ -123,28 +123,13 @@ class Weights:
 
 
 def linear_weights(fitted: FittedModel) -> Weights | None:
-    """Return the effects of features on labels; None where scores are not linear in features.
-
-    The one place that knows which part of a model is linear.
-    """
-    scorer = fitted.scorer
-    if not isinstance(scorer, LinearScores):
+    """Return the effects of features on labels, of the linear expert; None where there is none."""
+    linear = fitted.linear
+    if not isinstance(linear, LinearScores):
         return None
     if fitted.outline is None:
-        return Weights(scorer.Z, scorer.V)
-    return Weights(scorer.Z * fitted.outline.feature_spread[:, None], scorer.V)
-
-
-def expert_importance(fitted: FittedModel) -> dict[str, float]:
-    """Return the share of each expert in the scores, the largest first; empty for one expert.
-
-    ``report["experts"]`` maps the name of an expert to its weight.
-    """
-    weights = {str(name): abs(float(w)) for name, w in fitted.report.get("experts", {}).items()}
-    total = sum(weights.values())
-    if len(weights) < 2 or not total:
-        return {}
-    return {name: weights[name] / total for name in sorted(weights, key=lambda n: -weights[n])}
+        return Weights(linear.Z, linear.V)
+    return Weights(linear.Z * fitted.outline.feature_spread[:, None], linear.V)
 
 
 def strongest(values: Array, n: int) -> Array:
