@@ -12,6 +12,7 @@ from rich.console import Console
 
 from grople.cli.card import show_card
 from grople.cli.console import make_console, print_json, progress
+from grople.cli.inspect import show_parts
 from grople.cli.options import Json, Quiet, check_target
 from grople.cli.quality import show_quality
 from grople.errors import MissingExtraError
@@ -82,22 +83,20 @@ def demo(
         )
     elif not quiet:
         _show(compared, words, examples, found, console)
-        console.print(f"\nwrote {written}" if written else f"\n{trouble}", soft_wrap=True)
+        console.print(f"wrote {written}" if written else trouble, soft_wrap=True)
 
 
 def _show(
     compared: Comparison, words: str, examples: list[Example], found: ModelReport, console: Console
 ) -> None:
-    from grople.inspection import group_table, plain_text
+    from grople.inspection import group_table
 
     console.print()
     show_quality(compared, console)
-    console.print(f"\n{plain_text(words)}, on packages it has not seen; four of them")
-    for example in examples:
-        console.print()
-        console.print(example.table())
     console.print()
-    console.print(group_table(found, len(found.groups)))
+    tables = [example.table() for example in examples]
+    told = f"{words}, on packages it has not seen; four of them:"
+    show_parts([told, *tables, group_table(found, len(found.groups))], console)
 
 
 def _write_report(

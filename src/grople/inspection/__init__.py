@@ -38,17 +38,10 @@ from grople.inspection._quality import (
 )
 from grople.inspection._report import ModelReport, inspect_model
 from grople.inspection._table import Cell, Table, format_value
-from grople.inspection._tables import (
-    expert_table,
-    frequent_labels,
-    group_table,
-    hard_labels,
-    label_table,
-    label_tables,
-    measures_table,
-)
+from grople.inspection._tables import group_table, label_parts, summary_parts
 from grople.inspection._templates import plain_text
 from grople.inspection._terms import TERMS
+from grople.inspection._weights import Ranked
 from grople.inspection._words import quality_words, rare_label_words, share_words
 
 __all__ = [
@@ -71,22 +64,18 @@ __all__ = [
     "PALETTE",
     "Part",
     "Picture",
+    "Ranked",
     "Section",
     "TERMS",
     "Table",
     "choose_examples",
-    "expert_table",
     "figure_svg",
     "format_value",
-    "frequent_labels",
     "given_labels",
     "group_table",
-    "hard_labels",
     "inspect_model",
+    "label_parts",
     "label_quality",
-    "label_table",
-    "label_tables",
-    "measures_table",
     "model_data",
     "model_page",
     "model_sections",
@@ -101,5 +90,6 @@ __all__ = [
     "reliability",
     "render_page",
     "share_words",
+    "summary_parts",
     "write_text",
 ]

@@ -29,14 +29,11 @@ from grople.inspection._plots import (
 from grople.inspection._report import ModelReport, inspect_model
 from grople.inspection._table import Table
 from grople.inspection._tables import (
-    expert_table,
     frequency_table,
     hard_labels,
-    label_table,
-    measures_table,
+    overview_parts,
     promise_table,
 )
-from grople.inspection._words import quality_words, rare_label_words
 
 __all__ = ["FOOTER", "MODEL_ASSETS", "model_data", "model_page", "model_sections"]
 
@@ -111,10 +108,6 @@ def _group_styles(report: ModelReport) -> dict[int, GroupStyle]:
 
 
 def _overview(report: ModelReport) -> list[Part]:
-    parts: list[Part] = [quality_words(report)]
-    if report.cross_validated:
-        caption = "Cross-validated when the model was fitted, with yardsticks on the same folds"
-        parts.append(measures_table(report.cross_validated, caption))
     facts: list[tuple[str, Any, str]] = [("features", len(report.feature_names), "")]
     if report.n_rows is not None:
         facts.insert(0, ("rows", round(report.n_rows), ""))
@@ -127,12 +120,9 @@ def _overview(report: ModelReport) -> list[Part]:
     if report.mean_precision is not None:
         remark = f"mean over labels, {report.source}"
         facts.append(("[average precision](?)", report.mean_precision, remark))
-    parts += [rare_label_words(report), Facts(facts)]
-    if report.experts:
-        parts.append(expert_table(report))
     settings = [[name, str(value)] for name, value in sorted(report.parameters.items())]
-    parts.append(Details("Parameters", [Table(["parameter", "value"], settings)]))
-    return [part for part in parts if part]
+    parameters = Details("Parameters", [Table(["parameter", "value"], settings)])
+    return [*overview_parts(report), Facts(facts), parameters]
 
 
 def _map(report: ModelReport, styles: dict[int, GroupStyle]) -> list[Part]:
@@ -215,8 +205,4 @@ def _tail(report: ModelReport) -> list[Part]:
             "Falling curve of label frequencies on logarithmic scales",
         )
     )
-    parts: list[Part] = [Columns(pictures), frequency_table(report)]
-    hard = hard_labels(report, SHOWN_HARD)
-    if len(hard):
-        parts.append(label_table(report, hard, "The labels it finds hardest"))
-    return parts
+    return [Columns(pictures), frequency_table(report), *hard_labels(report, SHOWN_HARD)]

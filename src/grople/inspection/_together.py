@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.inspection._weights import BLOCK, strongest
+from grople.inspection._weights import BLOCK, Ranked, strongest
 from grople.moments import LabelMoments
 
 __all__ = ["labels_seen_together"]
@@ -16,7 +16,7 @@ __all__ = ["labels_seen_together"]
 Array = NDArray[Any]
 
 
-def labels_seen_together(labels: LabelMoments, n_top: int) -> tuple[Array, Array]:
+def labels_seen_together(labels: LabelMoments, n_top: int) -> Ranked:
     """Return the labels most correlated with each, and the share of its rows that carry them."""
     n, L = max(float(labels.n), 1e-300), labels.n_labels
     share = labels.counts / n
@@ -39,4 +39,4 @@ def labels_seen_together(labels: LabelMoments, n_top: int) -> tuple[Array, Array
         order = strongest(values, values.shape[1])
         numbers.append(np.take_along_axis(found, order, axis=1))
         shares.append(np.take_along_axis(values, order, axis=1))
-    return np.concatenate(numbers), np.concatenate(shares)
+    return Ranked(np.concatenate(numbers), np.concatenate(shares))
