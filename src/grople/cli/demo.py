@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -66,11 +65,7 @@ def demo(
             bundle.X[train], named_labels(bundle.Y[train], bundle.label_names)
         )
         found = inspect_model(model, bundle.feature_names, comparison=compared.to_dict())
-        names = bundle.row_names or [f"row {i}" for i in range(bundle.n_rows)]
-        examples = choose_examples(
-            model, bundle.X[test], bundle.Y[test], row_names=np.asarray(names)[test],
-            label_names=bundle.label_names, feature_names=bundle.feature_names,
-        )  # fmt: skip
+        examples = choose_examples(model, bundle, test)
         right = counts(bundle.Y[test], model.predict(bundle.X[test]))
         words = share_words(right.micro_precision(), right.micro_recall())
         report("report", 1, 2)
@@ -113,16 +108,7 @@ def _write_report(
 
 
 def _page(card: Summary, words: str, examples: list[Example], found: ModelReport) -> str:
-    from grople.inspection import (
-        FOOTER,
-        MODEL_ASSETS,
-        Columns,
-        Facts,
-        Section,
-        model_data,
-        model_sections,
-        render_page,
-    )
+    from grople.inspection import Columns, Facts, Section, model_page
 
     facts = Facts(
         [
@@ -132,22 +118,12 @@ def _page(card: Summary, words: str, examples: list[Example], found: ModelReport
             ("labels a row", card.cardinality, f"at most {card.max_labels_in_row}"),
         ]
     )
-    shown = [*card.notes, *card.warnings]
-    tables = [example.table() for example in examples]
-    return render_page(
-        "A walk through GroPLE",
-        [
-            Section("data", "The data", [facts, *shown], card.source or ""),
-            Section(
-                "examples",
-                "Four packages it has not seen",
-                [f"{words}, on {card.instances // FOLDS:,} packages.", Columns(tables)],
-                "All that is known of a package are words of its description.",
-            ),
-            *model_sections(found),
-        ],
-        subtitle="Multi-label learning, from a data set to tags for packages it has not seen",
-        footer=FOOTER,
-        assets=MODEL_ASSETS,
-        data=model_data(found),
+    tables = Columns([example.table() for example in examples])
+    told = (
+        f"{words}, on {card.instances // FOLDS:,} packages, known by words of their descriptions."
     )
+    sections = [
+        Section("data", "The data", [card.source or "", facts, *card.notes, *card.warnings]),
+        Section("examples", "Four packages it has not seen", [told, tables]),
+    ]
+    return model_page(found, title="A walk through GroPLE", first=sections)

@@ -4,13 +4,7 @@ from grople.inspection._examples import Example, choose_examples
 from grople.inspection._figures import figure_svg
 from grople.inspection._files import write_text
 from grople.inspection._groups import Dimension, GroupPortrait
-from grople.inspection._model_page import (
-    FOOTER,
-    MODEL_ASSETS,
-    model_data,
-    model_page,
-    model_sections,
-)
+from grople.inspection._model_page import model_page
 from grople.inspection._page import (
     Columns,
     Details,
@@ -51,7 +45,6 @@ __all__ = [
     "Details",
     "Dimension",
     "FAINT",
-    "FOOTER",
     "Example",
     "Facts",
     "Fragment",
@@ -59,7 +52,6 @@ __all__ = [
     "GroupPortrait",
     "LabelQuality",
     "MARKS",
-    "MODEL_ASSETS",
     "ModelReport",
     "PALETTE",
     "Part",
@@ -76,9 +68,7 @@ __all__ = [
     "inspect_model",
     "label_parts",
     "label_quality",
-    "model_data",
     "model_page",
-    "model_sections",
     "plain_text",
     "plot_cooccurrence",
     "plot_label_quality",
