@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,7 +105,7 @@ def inspect(
         console.print(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB", soft_wrap=True)
 
 
-def show_parts(parts: list[str | Table], console: Console) -> None:
+def show_parts(parts: Sequence[str | Table], console: Console) -> None:
     """Print sentences and tables, with room between them."""
     from grople.inspection import plain_text
 

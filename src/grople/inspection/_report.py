@@ -23,8 +23,7 @@ from grople.inspection._quality import (
     label_quality,
     reliability,
 )
-from grople.inspection._together import labels_seen_together
-from grople.inspection._weights import Ranked, Weights, linear_weights
+from grople.inspection._weights import Ranked, Weights, labels_seen_together, linear_weights
 from grople.metrics import ReliabilityCurve
 from grople.moments import LabelMoments
 from grople.solver import FittedModel

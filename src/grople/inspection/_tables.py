@@ -82,7 +82,7 @@ def hard_labels(report: ModelReport, most: int) -> list[str | Table]:
     return [_label_table(report, worst, caption)] if len(worst) else []
 
 
-def label_parts(report: ModelReport, i: int) -> list[str | Table]:
+def label_parts(report: ModelReport, i: int) -> list[Table]:
     """Return what is behind a label: its features, the labels like it, those seen with it."""
     facts = [f"group {group.name}" for group in report.groups if i in group.labels]
     if report.frequencies is not None:
@@ -90,7 +90,8 @@ def label_parts(report: ModelReport, i: int) -> list[str | Table]:
     if report.quality is not None and np.isfinite(report.quality.auc[i]):
         facts.append(f"average precision {report.quality.average_precision[i]:.3f}")
         facts.append(f"AUC {report.quality.auc[i]:.3f}")
-    parts: list[str | Table] = [report.label_names[i], " · ".join(facts)]
+    title = Cell(report.label_names[i], emphasis="bold")
+    tables = [Table(["", ""], [[title, Cell(" · ".join(facts), emphasis="muted")]])]
     if report.top_features is not None:
         effects = report.top_features.of(i, report.feature_names)
         longest = max([abs(effect) for _, effect in effects], default=0.0) or 1.0
@@ -102,16 +103,16 @@ def label_parts(report: ModelReport, i: int) -> list[str | Table]:
             ]
             for name, effect in effects
         ]
-        parts.append(Table(["", "", ""], rows, "features that speak for it (+) or against it (−)"))
-    for title, ranked, style in (
+        tables.append(Table(["", "", ""], rows, "features that speak for it (+) or against it (−)"))
+    for caption, ranked, style in (
         ("most alike (cosine)", report.nearest, "{:.2f}"),
         ("seen together (share of its rows)", report.together, "{:.0%}"),
     ):
         if ranked is not None:
             alike = [(name, v) for name, v in ranked.of(i, report.label_names) if v > 0]
             rows = [[name, Cell(v, style.format(v))] for name, v in alike[:SHOWN]]
-            parts.append(Table(["", ""], rows, title))
-    return parts
+            tables.append(Table(["", ""], rows, caption))
+    return tables
 
 
 def promise_table(report: ModelReport) -> Table:
