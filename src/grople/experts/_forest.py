@@ -147,21 +147,22 @@ def fit_forest(
     values, targets = tree_values(sample.X, columns), principal_targets(points, V, weights)
     seeds = np.random.default_rng(seed).integers(2**31 - 1, size=n_trees)
 
-    def grow(tree: int) -> tuple[Any, Any, Array, Array]:
-        seen = fold_of(sample.feature_keys, LEFT_OUT, draw=tree + 1) != 0
+    def grow(tree_number: int) -> tuple[Any, Any, Array, Array]:
+        seen = fold_of(sample.feature_keys, LEFT_OUT, draw=tree_number + 1) != 0
         seen |= not seen.any()
-        grown = ExtraTreeRegressor(
-            min_samples_leaf=LEAST_LEAF, max_features="sqrt", random_state=int(seeds[tree])
-        ).fit(values[seen], targets[seen], sample_weight=weights[seen])
-        leaves = grown.apply(values)
+        tree = ExtraTreeRegressor(
+            min_samples_leaf=LEAST_LEAF, max_features="sqrt", random_state=int(seeds[tree_number])
+        )
+        tree.fit(values, targets, sample_weight=weights * seen)  # rows without weight are no rows
+        leaves = tree.apply(values)
         held = sp.csr_array(
             (weights[seen], (leaves[seen], np.flatnonzero(seen))),
-            shape=(grown.tree_.node_count, len(seen)),
+            shape=(tree.tree_.node_count, len(seen)),
         )
         totals = np.asarray(held.sum(axis=1))
         totals[totals == 0.0] = 1.0  # nodes that are no leaves
         shares = sp.csr_array(sp.diags_array(1.0 / totals) @ (held @ B)).astype(np.float32)
-        return grown.tree_, shares, leaves, seen
+        return tree.tree_, shares, leaves, seen
 
     trees = parallel_map(grow, range(n_trees))
     sizes = [tree.node_count for tree, *_ in trees]
@@ -214,7 +215,7 @@ def principal_targets(points: Array, V: Array, weights: Array) -> Array:
     )
     scatter = (found * weights[:, None]).T @ found
     last = max(0, len(scatter) - COMPONENTS), len(scatter) - 1
-    return np.asarray(found @ scipy.linalg.eigh(scatter, subset_by_index=last)[1])
+    return np.ascontiguousarray(found @ scipy.linalg.eigh(scatter, subset_by_index=last)[1])
 
 
 def _next_nodes(tree: Any, side: str) -> Array:
