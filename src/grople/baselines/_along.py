@@ -11,7 +11,7 @@ from sklearn.base import clone
 from grople.baselines._linear import LinearBaseline, Setting
 from grople.estimators import GroPLE
 from grople.moments import RealMoments, summarise
-from grople.published import published_path
+from grople.published import published_path, published_stages
 
 __all__ = ["scores_along"]
 
@@ -88,8 +88,11 @@ def _published_grople(
         others = tuple(sorted(item for item in setting.items() if item[0] not in ("alpha", "beta")))
         model = clone(estimator).set_params(**setting)
         alike.setdefault(others, []).append((setting, model))
+    varying, constants = moments.labels.varying, moments.labels.constant_scores
+    moments = moments.select_labels(varying)
     for part in alike.values():
         pairs = [(float(model.alpha), float(model.beta)) for _, model in part]
-        path = published_path(moments, part[0][1]._settings(), pairs, dtype=precision)
+        _, embedding = published_stages(moments.labels, part[0][1]._settings())
+        path = published_path(moments, embedding, pairs, dtype=precision)
         for (setting, _), (_, scores) in zip(part, path, strict=True):
-            yield setting, scores
+            yield setting, scores.expanded(varying, constants)
