@@ -1,4 +1,4 @@
-"""The published cells of the moment baselines beside ours, and what the defaults reach.
+"""The published cells of the moment baselines and ours, and what the defaults reach.
 
 Five folds: the authors' own where they are known, else a seeded split. As in the published
 comparison labels without a positive training row are left out and 0/0 counts 0. Cells are
@@ -84,7 +84,7 @@ def text(cells: Any) -> str:
 def compared(
     names: tuple[str, ...], folder: Path, kind: str, measure: Callable[..., list[float]]
 ) -> str:
-    """Return our cells with published settings beside the paper's."""
+    """Return our cells with published settings next to the paper's."""
     paper = published_cells(folder.parent / "paper", kind)
     rows = []
     for name in names:

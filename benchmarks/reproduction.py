@@ -1,4 +1,4 @@
-"""The published tables of GroPLE, recomputed on the real data sets, beside the published cells.
+"""The published tables of GroPLE, recomputed on the real data sets, next to the published cells.
 
 Two tables: the comparison (predictions on the test rows) and the approximation (sign(UV) against Y
 on the training rows). Conventions of both: labels without a positive training row are left out,
@@ -9,7 +9,8 @@ does not arise in the approximation's macro-F1. Counted as 0 the missing labels 
 .332 and medical .956 (published .337 and 1.000), counted as 1 corel5k .347.
 
 Folds are the authors' own where they are known (``author_folds.npz``), else a seeded split. Both
-the data and the published tables are read from ``$GROPLE_DATA`` and the folder ``paper`` beside it.
+the data and the published tables are read from ``$GROPLE_DATA`` and the folder ``paper`` next to
+it.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def published_cells(folder: Path, table: str) -> dict[str, np.ndarray]:
 
 
 def data_folder() -> Path:
-    """Return ``$GROPLE_DATA``, else ``shared/data`` beside the project."""
+    """Return ``$GROPLE_DATA``, else ``shared/data`` next to the project."""
     named = os.environ.get("GROPLE_DATA")
     return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -157,7 +158,7 @@ def paper_name(name: str) -> str:
 
 
 def report(results: Sequence[Reproduction], paper: Path) -> str:
-    """Return both tables in Markdown, ours beside the published cells."""
+    """Return both tables in Markdown, ours next to the published cells."""
     lines: list[str] = []
     for table in ("comparison", "approximation"):
         published = published_cells(paper, table)
