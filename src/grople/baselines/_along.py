@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from grople.baselines._linear import LinearBaseline, Setting
+from grople.baselines._linear import LinearBaseline, Setting, with_matrices
 from grople.estimators import GroPLE
 from grople.moments import RealMoments, summarise
 from grople.published import published_path, published_stages
@@ -68,7 +68,8 @@ def scores_along(
     ({'n_components': 0.2, 'ridge': 1.0}, (998, 169))
     """
     if isinstance(estimator, LinearBaseline):
-        moments = summarise(X, B, max_kept_rows=0).moments if moments is None else moments
+        if moments is None:
+            moments = with_matrices(summarise(X, B, max_kept_rows=0)).moments
         yield from estimator._along(settings, moments)
     elif isinstance(estimator, GroPLE) and getattr(estimator.solver, "init", "") == "published":
         moments = summarise(X, B, max_kept_rows=0).matrices() if moments is None else moments
