@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks import data_folder, table
 from grople.baselines import METHODS, make_method
-from grople.datasets.text import TextTable, read_texts
+from grople.datasets import TextTable, read_texts, spread_labels
 from grople.features import fit_text
 from grople.metrics import evaluate
-from grople.tagging.changing import spread_labels, widened
+from grople.tagging.changing import widened
 from grople.tagging.fitting import example_labels
 
 #: Minutes of work.

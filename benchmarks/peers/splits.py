@@ -18,8 +18,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks import data_folder
 from benchmarks.peers.table import FOLDER
-from grople.datasets import make_grouped_multilabel
-from grople.datasets.text import read_texts
+from grople.datasets import make_grouped_multilabel, read_texts
 from grople.features import fit_text
 from grople.study import splits
 from grople.tagging.fitting import example_labels
