@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from grople.datasets._bundle import Bundle, TextTable
+from grople.datasets._bundle import Bundle
 from grople.datasets._download import Progress, download, git_blob_id
 from grople.datasets._read import read, read_file
 from grople.datasets._reading import Reading
@@ -131,7 +132,8 @@ def read_examples(
     reading: Reading | None = None,
     *,
     progress: Progress | None = None,
-) -> tuple[Bundle | TextTable, Reading]:
+    mixed: bool = False,
+) -> tuple[Any, Reading]:
     r"""Read a file with labels, or a data set of the catalogue.
 
     Parameters
@@ -142,10 +144,12 @@ def read_examples(
         How to read it.
     progress : callable, optional
         Told about downloads.
+    mixed : bool
+        Whether a table with a feature that is no number is read as a mixed table, not refused.
 
     Returns
     -------
-    examples : Bundle or TextTable
+    examples : Bundle, TextTable or MixedTable
         What was read.
     reading : Reading
         How it was read, for files to come.
@@ -163,7 +167,7 @@ def read_examples(
     reading = reading or Reading()
     name = os.fspath(name_or_file)
     if reading.format or reading.labels or reading.tags or is_a_file(name):
-        return read_file(name, reading)
+        return read_file(name, reading, mixed=mixed)
     return load(name, progress=progress), reading
 
 
