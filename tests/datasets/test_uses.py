@@ -203,12 +203,12 @@ def test_texts_are_the_same_in_every_use(tmp_path, form):
     assert examples.texts == tuple(TEXTS)
     assert examples.tags == tuple(tuple(sorted(tags)) for tags in TEXT_TAGS)
     assert examples.ids == tuple(map(str, range(60)))
-    blocks = read_blocks(path, Reading(ids="id"))
+    blocks = read_blocks(path, Reading(ids="id"), block_bytes=300)
     assert blocks.texts
     assert blocks.reading == how
     assert tuple(blocks.label_names) == ("t6", "t7", "t8", "t9")
     parts = list(blocks)
-    assert len(parts) > 3 or form == "json array"
+    assert len(parts) > 3
     for field in ("texts", "tags", "ids"):
         assert sum((getattr(part, field) for part in parts), ()) == getattr(examples, field)
     with open_records(path, how.for_records(None), feature_names=None) as records:

@@ -29,7 +29,7 @@ from grople.files import opened
 
 __all__ = ["Blocks", "read_blocks"]
 
-#: About how many bytes the features of a block take.
+#: About how many bytes the features, or texts, of a block take.
 BLOCK_BYTES = 32 << 20
 
 
@@ -79,7 +79,7 @@ class Blocks:
         empty = True
         with opened(self.source, sys.maxsize) as source:
             batches = map(self._finished, open_reader(source, self.reading).batches())
-            for batch in batches if self.texts else _in_blocks(batches, self._block_bytes):
+            for batch in _in_blocks(batches, self._block_bytes):
                 empty = False
                 yield examples_of(self._reader, self._columns, batch, self.source)
         if empty:
@@ -160,6 +160,8 @@ def _cut(batch: Batch, rows: slice) -> Batch:
 
 
 def _bytes(X: Any) -> int:
+    if isinstance(X, list):
+        return sum(map(len, X))
     if sp.issparse(X):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return int(X.nbytes)

@@ -208,12 +208,12 @@ class TableCells:
             return self._checked(cells, index)
         try:
             numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-            plain = np.isfinite(numbers).all() and not any("_" in cell for cell in cells)
+            joined = "".join(cells)
+            # float() takes more than a table should hold: "1_000", "nan", digits of other scripts.
+            if np.isfinite(numbers).all() and joined.isascii() and "_" not in joined:
+                return numbers
         except (TypeError, ValueError):
-            plain = False
-        # float() takes more than a table should hold: what is not plain is looked at cell by cell.
-        if plain and all(map(str.isascii, cells)):
-            return numbers
+            pass
         return [self._number(cell, row, index, words) for row, cell in enumerate(cells)]
 
     def _checked(self, numbers: Any, index: int) -> Any:
