@@ -155,7 +155,7 @@ def test_numbers_are_the_same_in_every_use(numbers):
     assert np.array_equal(examples.Y.toarray(), Y[:, backwards])
     blocks = read_blocks(path, reading, block_bytes=SMALL)
     found, labels, names, parts = whole_of(blocks)
-    assert len(parts) > 3
+    assert len(parts) >= 3
     assert blocks.reading == how
     assert np.array_equal(found, dense(examples.X))
     assert np.array_equal(labels, examples.Y.toarray())
@@ -208,7 +208,7 @@ def test_texts_are_the_same_in_every_use(tmp_path, form):
     assert blocks.reading == how
     assert tuple(blocks.label_names) == ("t6", "t7", "t8", "t9")
     parts = list(blocks)
-    assert len(parts) > 3
+    assert len(parts) >= 3
     for field in ("texts", "tags", "ids"):
         assert sum((getattr(part, field) for part in parts), ()) == getattr(examples, field)
     with open_records(path, how.for_records(None), feature_names=None) as records:

@@ -2,19 +2,10 @@
 
 from grople.datasets._blocks import Blocks, read_blocks
 from grople.datasets._bundle import Bundle, MixedTable, NumberedNames, TextTable
-from grople.datasets._catalogue import (
-    Entry,
-    Location,
-    fetch,
-    find,
-    is_a_file,
-    load,
-    locate,
-    names,
-    read_examples,
-)
+from grople.datasets._catalogue import Entry, find, names
 from grople.datasets._detect import READERS, detect
 from grople.datasets._download import Progress
+from grople.datasets._places import Location, fetch, is_a_file, load, locate, read_examples
 from grople.datasets._read import read
 from grople.datasets._reading import Reading
 from grople.datasets._records import Records, aligned_features, open_records
