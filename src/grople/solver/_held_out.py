@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from grople.decision._cooccurrence import CooccurrenceFeature
 from grople.decision._evidence import HeldOut, HeldOutBlock
 from grople.decision._fit import fit_decision
-from grople.moments._rows import Sample
-from grople.moments._summary import RowSummary
+from grople.moments import RowSummary, Sample
 from grople.optim import parallel_map
 from grople.solver._model import (
     FittedModel,
@@ -101,11 +100,14 @@ def held_out_by_folds(
     for fold, (scores, feature) in zip(some, learnt, strict=True):
         held = np.flatnonzero(folds == fold)
         for block in row_blocks(len(held), summary.n_labels):
-            yield scored_rows(sample.take(held[block]), scores, feature)
+            yield scored_rows(sample, held[block], scores, feature)
 
 
-def scored_rows(rows: Sample, scores: Any, feature: CooccurrenceFeature | None) -> HeldOutBlock:
-    """Return rows of the sample with their held-out scores."""
+def scored_rows(
+    sample: Sample, at: Array, scores: Any, feature: CooccurrenceFeature | None
+) -> HeldOutBlock:
+    """Return some rows of the sample with their held-out scores."""
+    rows = sample.take(at)
     totals = rows.totals
     return HeldOutBlock(
         scores(rows.X),
@@ -113,4 +115,5 @@ def scored_rows(rows: Sample, scores: Any, feature: CooccurrenceFeature | None) 
         None if (totals == 1).all() else totals,
         rows.feature_keys,
         None if feature is None else feature(rows.X),
+        at,
     )
