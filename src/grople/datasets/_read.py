@@ -191,7 +191,7 @@ def examples_of(
         tags = tags_of(rows.Y, labels)
         return TextTable(tuple(rows.X), tags, row_names, name, file, notes, reader.tag_column)
     source = reader.origin or file
-    if reader.reading.mixed:
+    if isinstance(rows.X, dict):
         return MixedTable(
             rows.X, label_indicator(rows.Y), tuple(labels), row_names, name, source, notes,
             reader.tag_column,

@@ -170,6 +170,8 @@ class TagCells:
     def __init__(self, separator: str | None, file: str) -> None:
         self.index = LabelIndex()
         self.separator = separator
+        #: What later files are read with: nothing if these cells show no sign of any.
+        self.decided = separator
         self._found = separator is None
         self._file = file
         self._first: list[tuple[str, tuple[str, ...]]] = []
@@ -177,10 +179,13 @@ class TagCells:
         self._marks: set[str] = set()
         self._split: dict[str, list[str]] = {}
 
-    def settle(self, cells: Iterable[Any]) -> None:
+    def settle(self, cells: Sequence[Any]) -> None:
         """Find the separator in some cells, unless it was given."""
         if self.separator is None:
             self.separator = find_separator(cells)
+            texts = [cell for cell in cells if isinstance(cell, str)]
+            if self.separator != USUAL_SEPARATOR or _occurs(USUAL_SEPARATOR, texts):
+                self.decided = self.separator
 
     def matrix(self, cells: Sequence[Any], lines: Sequence[int | None] | None = None) -> Any:
         """Return the tags of some rows as a CSR array, in columns as they came."""
