@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from grople.datasets import Bundle, read
 from grople.errors import DataError, MissingExtraError
-from tests.datasets.samples import CSV, TSV, dense, finite, parquet, workbook
+from tests.datasets.samples import TSV, dense, finite, parquet, workbook
 
 
 @pytest.fixture
@@ -44,13 +44,6 @@ def arrow(tmp_path: Path) -> Any:
 
 
 class TestLabels:
-    def test_tags(self, table: Any) -> None:
-        bundle = table(CSV)
-        assert bundle.label_names == ("a", "b", "c")
-        assert bundle.Y.toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
-        assert bundle.feature_names == ("x", "y")
-        assert dense(bundle.X).tolist() == [[1, 2.5], [3, 0]]
-
     def test_prefix_found_or_given(self, table: Any) -> None:
         bundle = table(TSV)
         assert bundle.label_names == ("label_a", "label_b")
@@ -62,14 +55,6 @@ class TestLabels:
         bundle = table(text, labels=["b", "a"])
         assert bundle.label_names == ("b", "a")
         assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
-
-    def test_separator(self, table: Any) -> None:
-        text = "x,topics\n1,a|b\n2,\n3,a | a\n"
-        for separator in ("|", None):
-            bundle = table(text, labels="topics", separator=separator)
-            assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
-        mistaken = table(text, labels="topics", separator=";")
-        assert "pass separator='|'" in mistaken.tag_column.warning
 
     @pytest.mark.parametrize(
         ("options", "reason"),
@@ -164,12 +149,6 @@ class TestStructure:
 
 
 class TestParquet:
-    def test_read(self, arrow: Any) -> None:
-        bundle = arrow(parquet())
-        assert bundle.label_names == ("a", "b")
-        assert dense(bundle.X).tolist() == [[1.5, 1], [2.5, 0]]
-        assert bundle.Y.toarray().tolist() == [[1, 1], [0, 1]]
-
     def test_columns(self, arrow: Any) -> None:
         bundle = arrow({"n": [1, 2], "label_a": [True, False], "label_b": [0, 1]})
         assert bundle.feature_names == ("n",)
