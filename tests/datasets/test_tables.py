@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,24 @@ class TestExcel:
         assert bundle.feature_names == ("x", "flag")
         assert dense(bundle.X).tolist() == [[1.5, 1], [2, 0]]
         assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
+
+    def test_cells_as_openpyxl_gives_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rows = [("x", "flag", "tags", None), (None, None, None, None), (1.5, True, "a;b", None),
+                (2, False, None, None)]  # fmt: skip
+        sheet = SimpleNamespace(iter_rows=lambda values_only: iter(rows))
+        book = SimpleNamespace(worksheets=[sheet])
+        stand_in = SimpleNamespace(load_workbook=lambda stream, **options: book)
+        monkeypatch.setitem(sys.modules, "openpyxl", stand_in)
+        with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as archive:
+            archive.writestr("xl/workbook.xml", "<workbook/>")
+        bundle = read(tmp_path / "x.xlsx")
+        assert dense(bundle.X).tolist() == [[1.5, 1], [2, 0]]
+        assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
+        rows[3] = ("word", False, None, None)
+        with pytest.raises(DataError, match="line 4: column 'x': 'word' is not a number"):
+            read(tmp_path / "x.xlsx")
 
     def test_damaged(self, tmp_path: Path) -> None:
         content = workbook([["x", "tags"], [1, "a"]])
