@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grople.datasets import read_examples
 from grople.tagging.fitting import fit_tagger
-from grople.tagging.reading import read_examples
 from tests.tagging.things import make_documents, write_documents
 
 

@@ -20,8 +20,7 @@ from grople.baselines import (
     make_method,
     method_names,
 )
-from grople.datasets import Bundle, load, make_grouped_multilabel
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, Reading, TextTable, load, make_grouped_multilabel, read_examples
 from grople.errors import DataError
 from grople.features import InteractionFeatures, without_interactions
 from grople.folds import MultilabelStratifiedKFold
@@ -35,7 +34,6 @@ from grople.tagging.fitting import (
     load_tagger,
     tagger_quality,
 )
-from grople.tagging.reading import Reading, read_examples
 from tests.tagging.things import fitted_afresh
 
 

@@ -11,11 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from grople.baselines import BSVM, MLSF, Ridge, make_method
-from grople.datasets import make_grouped_multilabel, read
+from grople.datasets import Records, make_grouped_multilabel, read
 from grople.estimators import GroPLE
 from grople.tagging.explaining import Explainer
 from grople.tagging.predicting import Selection, label_names, select_labels, tag_records
-from grople.tagging.records import Records
 from grople.tagging.writing import output, write_tags
 
 

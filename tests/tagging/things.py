@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from grople.tagging.changing import spread_labels
+from grople.datasets import spread_labels
 from grople.tagging.fitting import Examples, Tagger, labelled_rows
 
 __all__ = ["fitted_afresh", "make_documents", "write_documents"]

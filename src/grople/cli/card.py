@@ -11,7 +11,7 @@ from rich.text import Text
 from grople.cli.console import bar_character
 
 if TYPE_CHECKING:
-    from grople.datasets.summary import Summary
+    from grople.datasets import Summary
 
 __all__ = ["show_card"]
 

@@ -13,8 +13,7 @@ from grople.cli.console import download_progress, make_console, print_json
 from grople.cli.options import Json, one_of
 
 if TYPE_CHECKING:
-    from grople.datasets import Bundle
-    from grople.datasets.catalogue import Entry
+    from grople.datasets import Bundle, Entry
 
 __all__ = ["app", "open_data"]
 
@@ -24,8 +23,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-# What grople.datasets.reading knows, which is not imported until a command needs it.
-READERS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl")
+# What grople.datasets knows, which is not imported until a command needs it.
+READERS = (
+    "arff", "extreme", "libsvm", "matlab", "npz", "npy", "csv", "tsv", "parquet", "excel", "jsonl",
+    "lines",
+)  # fmt: skip
 WRITERS = ("npz", "extreme", "arff")
 FIGURES = ("instances", "features", "labels", "cardinality")
 
@@ -62,23 +64,20 @@ TargetFormat = Annotated[
 
 def open_data(name_or_file: str, *, format: str | None = None, labels: str | None = None) -> Bundle:
     """Return the bundle of a file or of a data set of the catalogue."""
-    from grople.datasets import catalogue, read
-    from grople.datasets.reading import detect
-    from grople.tagging.reading import is_a_file, which_labels
+    from grople.datasets import is_a_file, load, read
 
     if format or labels or is_a_file(name_or_file):
-        format = format or detect(name_or_file)
-        return read(name_or_file, format=format, labels=which_labels(labels, format))
+        return read(name_or_file, format=format, labels=labels)
     with download_progress() as progress:
-        return catalogue.load(name_or_file, progress=progress)
+        return load(name_or_file, progress=progress)
 
 
 @app.command("list", epilog="Example: grople data list")
 def list_(json: Json = False) -> None:
     """List the data sets of the catalogue and where they are."""
-    from grople.datasets import catalogue
+    from grople.datasets import find, names
 
-    entries = [catalogue.find(name) for name in catalogue.names()]
+    entries = [find(name) for name in names()]
     places = [_place(entry) for entry in entries]
     if json:
         print_json(
@@ -139,11 +138,11 @@ def fetch(
     The cache is $GROPLE_CACHE or the usual place for caches; the files come from their pinned
     addresses, or by name from $GROPLE_MIRROR, and must have the recorded content.
     """
-    from grople.datasets import catalogue
+    from grople import datasets
 
-    entry = catalogue.find(name)
+    entry = datasets.find(name)
     with download_progress() as progress:
-        location = catalogue.fetch(entry, progress=progress)
+        location = datasets.fetch(entry, progress=progress)
     files = [str(path) for path in location.files]
     if json:
         print_json({"name": entry.name, "place": location.place, "files": files})
@@ -183,9 +182,9 @@ def convert(
 
 
 def _place(entry: Entry) -> str:
-    from grople.datasets import catalogue
+    from grople.datasets import locate
 
-    location = catalogue.locate(entry)
+    location = locate(entry)
     if location is not None:
         return location.place
     return "to download" if entry.files else "not here"

@@ -18,7 +18,7 @@ from grople.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from grople.baselines import Comparison
-    from grople.datasets.summary import Summary
+    from grople.datasets import Summary
     from grople.inspection import Example, ModelReport
 
 __all__ = ["demo"]

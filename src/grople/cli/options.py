@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from grople.decision import FITTED_RULES
 from grople.errors import DataError
 
 if TYPE_CHECKING:
+    from grople.datasets import Reading
     from grople.tagging.fitting import Examples, Tagger
-    from grople.tagging.reading import Reading
 
 __all__ = [
     "Alpha", "Beta", "Components", "Data", "Decision", "Features", "Folds", "Format", "Gamma",
@@ -32,7 +31,10 @@ __all__ = [
 
 METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
 GROUPINGS = ("spectral", "cosine", "kmeans", "hierarchical", "single", "singletons")
-FORMATS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl", "lines")
+FORMATS = (
+    "arff", "extreme", "libsvm", "matlab", "npz", "npy", "csv", "tsv", "parquet", "excel", "jsonl",
+    "lines",
+)  # fmt: skip
 
 
 def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
@@ -233,7 +235,7 @@ def make_reading(
     base: Reading | None = None,
 ) -> Reading:
     """Return how to read a file: as the model remembers it, but for what the person says."""
-    from grople.tagging.reading import Reading
+    from grople.datasets import Reading
 
     if labels and tags:
         raise typer.BadParameter("give either --label-columns or --tags, not both")
@@ -260,7 +262,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def open_examples(data: str, reading: Reading) -> tuple[Examples, Reading]:
     """Read a file with labels or a data set of the catalogue."""
-    from grople.tagging.reading import read_examples
+    from grople.datasets import read_examples
 
     with command_words(), download_progress() as progress:
         return read_examples(data, reading, progress=progress)
@@ -348,30 +350,18 @@ def warnings_unless(quiet: bool) -> Iterator[None]:
         yield
 
 
-#: Python's words for what a command's options say.
-_KEYWORD = re.compile(r"\b(labels|format|missing|separator|ignore)=(\[[^\]]*\]|'[^']*'|)")
-
-
 @contextmanager
 def command_words() -> Iterator[None]:
     """Let an error of the data layer name options as the command line spells them."""
     try:
         yield
     except DataError as error:
-        reason = re.sub(r" or categories=\[[^\]]*\]", "", error.reason)
-        reason = reason.replace("labels='tags'", "--tags NAME")
-        reason = re.sub(
-            r"pass encoding=.*",
-            "convert the file to UTF-8 first (iconv -f latin1 -t utf-8)",
-            reason,
-        )
-        reason = _KEYWORD.sub(_as_option, reason)
-        if reason == error.reason:
-            raise
+        placeless = DataError(error.reason, hint=error.hint, options=error.options)
+        reason = placeless.spelt(_as_option)
         raise DataError(reason, file=error.file, line=error.line) from error
 
 
-def _as_option(match: re.Match[str]) -> str:
-    value = re.sub(r"[\[\]' ]", "", match[2])
-    name = "label-columns" if match[1] == "labels" else match[1]
-    return f"--{name} {value}".rstrip()
+def _as_option(name: str, value: Any) -> str:
+    shown = ",".join(value) if isinstance(value, list) else value
+    option = {"labels": "label-columns", "ids": "id"}.get(name, name)
+    return f"--{option}" if shown is None else f"--{option} {shown}"

@@ -72,11 +72,11 @@ def predict(
     any text format with --format. Labels come with probabilities, most probable first; --top-k and
     --threshold replace the model's decision, and cut it short where --decision is given too.
     """
+    from grople.datasets import open_records
     from grople.features import without_interactions
     from grople.tagging.explaining import Explainer
     from grople.tagging.fitting import load_tagger
     from grople.tagging.predicting import Selection, label_names, tag_records
-    from grople.tagging.records import open_records
     from grople.tagging.writing import output as open_output
     from grople.tagging.writing import write_tags
 
@@ -101,8 +101,6 @@ def predict(
         reading,
         feature_names=None if tagger.texts else single,
         n_features=len(single),
-        label_names=labels,
-        remark=o.remarks(quiet),
     )
     # On a terminal the tags themselves show that it goes on.
     silent = quiet or (output is None and sys.stdout.isatty())

@@ -2,9 +2,8 @@
 
 | module | what it holds |
 |---|---|
-| ``reading`` | files with labels, and how to read files to come |
-| ``records``, ``record_formats`` | records to tag, in blocks |
 | ``drawing`` | pictures of a comparison |
+| ``large`` | taggers from files that need not fit into memory |
 | ``fitting``, ``changing`` | a tagger: fit, store, add and remove rows |
 | ``predicting``, ``explaining``, ``writing`` | tags, why, and to which file |
 | ``evaluating`` | measures on rows that a tagger has not seen |

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from grople import metrics
 from grople.baselines import MEASURES, Report
-from grople.datasets._matrices import spread_labels
+from grople.datasets import spread_labels
 from grople.errors import DataError
 from grople.tagging.fitting import Examples, Tagger, labelled_rows, named_labels
 
-__all__ = ["Change", "change_tagger", "spread_labels", "widened"]
+__all__ = ["Change", "change_tagger", "widened"]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from grople.datasets import spread_labels
 from grople.metrics import evaluate
-from grople.tagging.changing import spread_labels, widened
+from grople.tagging.changing import widened
 from grople.tagging.fitting import Examples, Tagger, labelled_rows
 from grople.tagging.predicting import label_names
 

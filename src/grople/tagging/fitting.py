@@ -17,9 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.baselines import STORABLE, Comparison, Report, compare_methods, make_method
-from grople.datasets import Bundle
-from grople.datasets._matrices import label_matrix
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, Reading, TextTable, aligned_features, label_matrix
 from grople.decision import METRIC_RULES
 from grople.errors import DataError
 from grople.estimators import SEARCHED, GroPLE, GroPLECV
@@ -31,8 +29,6 @@ from grople.features import (
     without_interactions,
 )
 from grople.io import read_model, save_model
-from grople.tagging.reading import Reading
-from grople.tagging.records import aligned_features
 
 __all__ = [
     "DataFacts",

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.datasets import Records
 from grople.solver._model import row_blocks
 from grople.tagging.explaining import Explainer, Explanation
-from grople.tagging.records import Records
 
 __all__ = ["Selection", "Tag", "TaggedRow", "label_names", "select_labels", "tag_records"]
 

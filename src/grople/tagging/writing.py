@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from grople.datasets._atomic import written
 from grople.errors import DataError
+from grople.files import written
 from grople.tagging.predicting import TaggedRow
 
 __all__ = ["FORMATS", "output", "write_tags"]
