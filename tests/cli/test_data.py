@@ -266,7 +266,7 @@ def test_trouble_inside_a_command(grople_command, monkeypatch, trouble, status, 
     def fail(*_: object, **__: object) -> None:
         raise trouble
 
-    monkeypatch.setattr("grople.datasets.describe", fail)
+    monkeypatch.setattr("grople.cli.data.describe", fail)
     result = grople_command("data", "info", "debtags-mini")
     assert result.returncode == status
     assert said in result.stderr

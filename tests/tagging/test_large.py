@@ -16,7 +16,7 @@ from grople.datasets import make_grouped_multilabel, read_blocks, write
 from grople.datasets.blocks import coalesced, table_blocks
 from grople.errors import DataError
 from grople.tagging import large
-from grople.tagging.fitting import fit_tagger, labelled_rows, load_tagger
+from grople.tagging import Examples, FeatureSettings, fit_tagger, load_tagger, rows_of
 from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 from grople.tagging.reading import Reading, read_examples
 from tests.tagging.things import fitted_afresh
@@ -76,7 +76,11 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     examples, reading = read_examples(path, CASES[kind])
     text = {"max_features": 25, "ngrams": (1, 2)}
     normalize = kind == "rows.txt"
-    expected, facts = fit_tagger(examples, reading, method=method, normalize=normalize, text=text)
+    settings = FeatureSettings(
+        normalize=normalize, ngrams=text.get("ngrams", (1, 1))[1], characters=False,
+        max_features=text.get("max_features", 20_000),
+    )  # fmt: skip
+    expected, facts = fit_tagger(examples, reading, method=method, features=settings)
     blocks, how = open_blocks(path, CASES[kind])
     assert len(list(blocks)) > 2
     tagger, found = fit_tagger_in_blocks(blocks, how, method=method, normalize=normalize, text=text)
@@ -85,7 +89,7 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     assert tagger.notes["data"] == asdict(facts)
     assert tagger.features.names.tolist() == expected.features.names.tolist()
     assert tagger.model.classes_.tolist() == expected.model.classes_.tolist()
-    X, _, _ = labelled_rows(expected, examples)
+    X = rows_of(expected.features, Examples.of(examples))
     # The same to the last bit on the grid of the first block, which is coarser than that of all.
     fresh = fitted_afresh(tagger, examples)
     np.testing.assert_array_equal(tagger.model.predict_proba(X), fresh.predict_proba(X))

@@ -13,10 +13,15 @@ import scipy.sparse as sp
 from grople.baselines import BSVM, MLSF, Ridge, other_classifier
 from grople.datasets import make_grouped_multilabel, read
 from grople.estimators import GroPLE
-from grople.tagging.explaining import Explainer
-from grople.tagging.predicting import Selection, label_names, select_labels, tag_records
-from grople.tagging.records import Records
-from grople.tagging.writing import output, write_tags
+from grople.tagging import (
+    Explainer,
+    Records,
+    Selection,
+    output,
+    select_labels,
+    tag_records,
+    write_tags,
+)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +150,7 @@ def written(model, data, format, names=None, **options):
     stream = io.BytesIO()
     blocks = [Records(data.X[:5], names and names[:5]), Records(data.X[5:9], names and names[5:])]
     tagged = tag_records(model, blocks, **options)
-    rows = write_tags(tagged, stream, format, label_names(model))
+    rows = write_tags(tagged, stream, format, list(map(str, model.classes_)))
     assert rows == 9
     return stream.getvalue().decode()
 
@@ -164,7 +169,7 @@ def test_every_format_says_the_same(model, data, tmp_path):
         assert dict(zip(filter(None, cells["labels"].split(";")), chances, strict=True)) == labels
         pairs = dict(pair.split(":") for pair in line.split())
         assert {str(int(k)): float(v) for k, v in pairs.items()} == {
-            str(label_names(model).index(k)): v for k, v in labels.items()
+            str(list(map(str, model.classes_)).index(k)): v for k, v in labels.items()
         }
     file = tmp_path / "back.csv"
     file.write_text(written(model, data, "csv"))
@@ -177,7 +182,7 @@ def test_every_format_says_the_same(model, data, tmp_path):
 def test_a_table_keeps_its_columns_where_names_come_and_go(model, data):
     blocks = [Records(data.X[:2], ["a", "b"]), Records(data.X[2:3])]
     stream = io.BytesIO()
-    write_tags(tag_records(model, blocks), stream, "csv", label_names(model))
+    write_tags(tag_records(model, blocks), stream, "csv", list(map(str, model.classes_)))
     rows = list(csv.DictReader(io.StringIO(stream.getvalue().decode())))
     assert [row["id"] for row in rows] == ["a", "b", ""]
     assert None not in rows[2]

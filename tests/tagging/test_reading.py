@@ -9,21 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from grople.datasets import Bundle, make_grouped_multilabel, write
-from grople.datasets.reading import READERS
 from grople.datasets.text import TextTable
 from grople.errors import DataError
-from grople.tagging.reading import FORMATS, Reading, read_examples
-
-
-def test_every_format_of_the_data_layer_is_known():
-    from grople.cli.data import READERS as shown
-    from grople.cli.data import WRITERS as written
-    from grople.cli.options import FORMATS as offered
-    from grople.datasets.reading import WRITERS
-
-    assert tuple(READERS) == shown
-    assert tuple(WRITERS) == written
-    assert offered == FORMATS
+from grople.tagging.reading import Reading, read_examples
 
 
 def test_texts_are_the_same_from_every_format(folder, tmp_path, documents):

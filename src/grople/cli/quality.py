@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from grople.baselines import Comparison
+from grople.baselines import Comparison
 
 __all__ = ["show_quality"]
 

@@ -28,7 +28,7 @@ from grople.datasets.tables import table_batches
 from grople.datasets.text import TextTable, text_parts
 from grople.errors import DataError
 from grople.features import plain_columns, scan_text
-from grople.tagging.fitting import TAIL, DataFacts, Tagger, named_labels, told_as
+from grople.tagging._fitting import TAIL, DataFacts, Tagger, named_labels, told_as
 from grople.tagging.reading import (
     TAGS,
     TEXT,

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import scipy.sparse as sp
 
 from grople import metrics
 from grople.baselines import MEASURES, Report
+from grople.datasets import Bundle
 from grople.datasets._matrices import spread_labels
+from grople.datasets.text import TextTable
 from grople.errors import DataError
-from grople.tagging.fitting import Examples, Tagger, labelled_rows, named_labels
+from grople.tagging._features import Examples, rows_of
+from grople.tagging._fitting import Tagger, named_labels, no_report
+from grople.tagging._quality import widened
 
-__all__ = ["Change", "change_tagger", "spread_labels", "widened"]
+__all__ = ["Change", "change_tagger"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,13 @@ class Change:
     forgotten: dict[str, Any] | None = None
 
 
+
 def change_tagger(
     tagger: Tagger,
     *,
-    add: Examples | None = None,
-    remove: Examples | None = None,
-    report: Report = lambda step, done, total: None,
+    add: Bundle | TextTable | Examples | None = None,
+    remove: Bundle | TextTable | Examples | None = None,
+    report: Report = no_report,
 ) -> tuple[Tagger, Change]:
     """Add rows to a tagger and remove rows from it, exactly.
 
@@ -63,23 +68,19 @@ def change_tagger(
     forgotten = None
     if add is not None:
         report("adding rows", 0, 3)
-        X, Y, names = labelled_rows(tagger, add)
-        truth = spread_labels(Y, names, known)
-        predicted = sp.csr_array(model.predict(X))
-        before = {
-            m: float(getattr(metrics, m)(truth, widened(predicted, truth.shape[1]),
-                                         zero_division=0.0))
-            for m in MEASURES
-        }  # fmt: skip
-        model.partial_fit(X, named_labels(Y, names))
+        examples = Examples.of(add)
+        X = rows_of(tagger.features, examples)
+        before = _measured(model, X, spread_labels(examples.Y, examples.label_names, known))
+        model.partial_fit(X, named_labels(examples.Y, examples.label_names))
         added = int(X.shape[0])
     if remove is not None:
         report("removing rows", 1, 3)
-        X, Y, names = labelled_rows(tagger, remove)
+        examples = Examples.of(remove)
+        X = rows_of(tagger.features, examples)
         try:
-            model.forget(X, named_labels(Y, names))
+            model.forget(X, named_labels(examples.Y, examples.label_names))
         except ValueError as error:
-            raise DataError(str(error), file=remove.source) from error
+            raise DataError(str(error), file=examples.source) from error
         removed = int(X.shape[0])
         forgotten = model.forgetting_report()
     report("solving", 2, 3)
@@ -91,6 +92,9 @@ def change_tagger(
     return replace(tagger, model=model, notes=notes), change
 
 
-def widened(Y: Any, width: int) -> Any:
-    """Return labels with further columns that no row has."""
-    return sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))
+def _measured(model: Any, X: Any, truth: Any) -> dict[str, float]:
+    predicted = widened(sp.csr_array(model.predict(X)), truth.shape[1])
+    return {
+        measure: float(getattr(metrics, measure)(truth, predicted, zero_division=0.0))
+        for measure in MEASURES
+    }
