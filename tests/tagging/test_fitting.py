@@ -280,7 +280,13 @@ def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, metho
     more, _ = read_examples(folder / "more.jsonl")
 
     def fitted():
-        return fit_tagger(whole, reading, method=method, features=FeatureSettings(pairs=True, min_df=1), **settings)
+        return fit_tagger(
+            whole,
+            reading,
+            method=method,
+            features=FeatureSettings(pairs=True, min_df=1),
+            **settings,
+        )
 
     tagger, facts = fitted()
     assert facts.features == len(tagger.features.names) > len(without_interactions(tagger.features))
@@ -294,7 +300,9 @@ def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, metho
 
 
 def test_quality_with_pairs_finds_them_in_every_fold(numbers):
-    tagger, _ = fit_tagger(numbers, method="ridge", features=FeatureSettings(pairs=True, normalize=True))
+    tagger, _ = fit_tagger(
+        numbers, method="ridge", features=FeatureSettings(pairs=True, normalize=True)
+    )
     quality = tagger_quality(tagger, numbers, n_folds=3).methods[-1]
     values = []
     for train, test in MultilabelStratifiedKFold(3, random_state=0).split(numbers.Y, numbers.Y):
@@ -310,7 +318,8 @@ def test_pairs_of_a_dense_table_stay_sparse(numbers):
         numbers.X.toarray(), numbers.Y, numbers.feature_names, numbers.label_names, name="dense"
     )
     taggers = [
-        fit_tagger(b, method="ridge", features=FeatureSettings(pairs=True, normalize=True))[0] for b in (dense, numbers)
+        fit_tagger(b, method="ridge", features=FeatureSettings(pairs=True, normalize=True))[0]
+        for b in (dense, numbers)
     ]
     X = rows_of(taggers[0].features, Examples.of(dense))
     assert sp.issparse(X)

@@ -131,9 +131,7 @@ def fetch(
     with download_progress() as progress:
         location = catalogue.fetch(entry, progress=progress)
     files = [str(path) for path in location.files]
-    emit(
-        {"name": entry.name, "place": location.place, "files": files}, _lister(files), json=json
-    )
+    emit({"name": entry.name, "place": location.place, "files": files}, _lister(files), json=json)
 
 
 @app.command(

@@ -213,9 +213,7 @@ def _check_command(
 def _check_blocks(given: dict[str, Any]) -> None:
     whole = [name for name in ("search", "pairs", "embeddings", "characters") if given.get(name)]
     if whole:
-        raise typer.BadParameter(
-            f"{_flags(whole)} needs all rows in memory: it goes with --whole"
-        )
+        raise typer.BadParameter(f"{_flags(whole)} needs all rows in memory: it goes with --whole")
 
 
 def _flags(names: Iterable[str]) -> str:
@@ -333,7 +331,9 @@ def _some(names: Sequence[str]) -> str:
 def _show_rows(examples: Examples, reading: Reading, console: Console) -> None:
     """Say how the first rows were understood."""
     for what, labels in examples.first_rows():
-        console.print(f"{shorten(what, WIDTH, placeholder=' …')} → {', '.join(labels)}", style="dim")
+        console.print(
+            f"{shorten(what, WIDTH, placeholder=' …')} → {', '.join(labels)}", style="dim"
+        )
 
 
 def _show_facts(facts: DataFacts, console: Console) -> None:

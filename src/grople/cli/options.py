@@ -131,8 +131,7 @@ Metric = Annotated[
     typer.Option(
         metavar="MEASURE",
         callback=one_of(METRIC_RULES),
-        help="What decisions (and --search) maximise: "
-        f"{', '.join(METRIC_RULES)} [example_f1].",
+        help=f"What decisions (and --search) maximise: {', '.join(METRIC_RULES)} [example_f1].",
     ),
 ]
 Decision = Annotated[

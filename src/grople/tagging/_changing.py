@@ -46,7 +46,6 @@ class Change:
     forgotten: dict[str, Any] | None = None
 
 
-
 def change_tagger(
     tagger: Tagger,
     *,

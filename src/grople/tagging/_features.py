@@ -164,9 +164,7 @@ class Examples:
         else:
             records = self.records[rows]
         embeddings = None if self.embeddings is None else self.embeddings[rows]
-        return replace(
-            self, records=records, Y=self.Y[rows], embeddings=embeddings, row_names=()
-        )
+        return replace(self, records=records, Y=self.Y[rows], embeddings=embeddings, row_names=())
 
 
 def learn_features(examples: Examples, settings: FeatureSettings) -> tuple[Features, Any]:
@@ -266,9 +264,7 @@ def rows_of(features: Features, examples: Examples) -> Any:
     """Return examples as rows of a model that was learnt with these features."""
     kind, wanted = examples.kind, record_kind(features)
     if kind != wanted:
-        raise DataError(
-            f"holds {kind}, but the model learnt from {wanted}", file=examples.source
-        )
+        raise DataError(f"holds {kind}, but the model learnt from {wanted}", file=examples.source)
     check_embeddings(features, examples.embeddings)
     try:
         if kind == "numbers":

@@ -21,7 +21,14 @@ from grople.metrics import evaluate
 from grople.tagging._features import Examples, FeatureSettings, learn_features, rows_of
 from grople.tagging._fitting import Tagger, no_report
 
-__all__ = ["Evaluation", "check_folds", "compare_on", "evaluate_tagger", "tagger_quality", "widened"]
+__all__ = [
+    "Evaluation",
+    "check_folds",
+    "compare_on",
+    "evaluate_tagger",
+    "tagger_quality",
+    "widened",
+]
 
 
 def check_folds(n_rows: int, n_folds: int) -> None:
