@@ -34,6 +34,7 @@ def compare(
         str, typer.Option(metavar="NAMES", help=f"By commas: {', '.join(METHODS)}.")
     ] = DEFAULT,
     metric: o.Metric = None,
+    hierarchy: o.Hierarchy = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds, stratified.")] = 3,
     plot: Annotated[
         Path | None,
@@ -69,7 +70,7 @@ def compare(
         }
         compared = compare_on(
             examples, estimators, metric=measure, n_folds=folds, random_state=seed or 0,
-            features=o.feature_settings(representation), report=report,
+            features=o.feature_settings(representation), hierarchy=hierarchy, report=report,
         )  # fmt: skip
         if plot is not None:
             draw_comparison(compared, plot)

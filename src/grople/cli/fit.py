@@ -98,6 +98,7 @@ def fit(
         bool, typer.Option("--search", help="Choose the settings by cross-validation.")
     ] = False,
     metric: o.Metric = None,
+    hierarchy: o.Hierarchy = None,
     parameters: dict[str, Any],
     in_blocks: Annotated[
         bool | None,
@@ -134,7 +135,7 @@ def fit(
     """
     first = {
         **representation, **parameters, "method": method, "metric": metric, "folds": folds,
-        "in_blocks": in_blocks, "seed": seed, "search": search or None, "dry_run": dry_run or None,
+        "in_blocks": in_blocks, "seed": seed, "search": search or None, "dry_run": dry_run or None, "hierarchy": hierarchy,
     }  # fmt: skip
     _check_command(data, output, update, forget, report, first)
     with quiet_warnings(quiet), progress(quiet or json) as told:
@@ -150,13 +151,19 @@ def fit(
             }  # fmt: skip
             wanted = o.make_reading(reading)
             if in_blocks or (in_blocks is None and is_large(str(data))):
-                _check_blocks({**representation, "search": search, "embeddings": embeddings})
+                _check_blocks({
+                    **representation, "search": search, "embeddings": embeddings,
+                    "hierarchy": hierarchy,
+                })  # fmt: skip
                 tagger, result, show = _fit_blocks(str(data), wanted, representation, settings)
             else:
                 examples, how = o.open_examples(str(data), wanted, embeddings)
                 n_folds = 3 if folds is None else folds
                 check_folds(examples.Y.shape[0], n_folds)
-                settings |= {"search": search, "features": o.feature_settings(representation)}
+                settings |= {
+                    "search": search, "features": o.feature_settings(representation),
+                    "hierarchy": hierarchy,
+                }  # fmt: skip
                 tagger, result, show = _fit_whole(examples, how, n_folds, settings)
         files: list[Path] = []
         if tagger is not None and output is not None:
@@ -211,7 +218,7 @@ def _check_command(
 
 
 def _check_blocks(given: dict[str, Any]) -> None:
-    whole = [name for name in ("search", "pairs", "embeddings", "characters") if given.get(name)]
+    whole = [name for name in ("search", "pairs", "embeddings", "characters", "hierarchy") if given.get(name)]
     if whole:
         raise typer.BadParameter(f"{_flags(whole)} needs all rows in memory: it goes with --whole")
 

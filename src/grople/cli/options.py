@@ -26,7 +26,7 @@ from grople.tagging import (
 from grople.tagging.reading import FORMATS
 
 __all__ = [
-    "FEATURES", "PARAMETERS", "READING", "Data", "Decision", "Embeddings", "Json",
+    "FEATURES", "PARAMETERS", "READING", "Data", "Decision", "Embeddings", "Hierarchy", "Json",
     "Metric", "Model", "Quiet", "Seed", "check_model_target", "check_target", "feature_settings",
     "make_reading", "one_of", "open_examples", "option", "parse_decision", "takes",
 ]  # fmt: skip
@@ -132,6 +132,14 @@ Metric = Annotated[
         metavar="MEASURE",
         callback=one_of(METRIC_RULES),
         help=f"What decisions (and --search) maximise: {', '.join(METRIC_RULES)} [example_f1].",
+    ),
+]
+Hierarchy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEP",
+        help="Label names have levels with this between them, such as a::b: labels are learnt and "
+        "given together with those above them.",
     ),
 ]
 Decision = Annotated[

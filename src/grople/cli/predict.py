@@ -92,10 +92,11 @@ def predict(
     if output is not None and os.fspath(output) != "-" and Path(output).is_file():
         o.check_target(Path(output), data, model)
     tagger = load_tagger(model)
-    fitted, features = tagger.model, tagger.features
+    features = tagger.features
     if rule is not None:
-        fitted.set_params(decision=rule)
-        _ = fitted.fitted_model_  # what cannot be decided shows before anything is written
+        tagger.model.set_params(decision=rule)
+        _ = tagger.model.fitted_model_  # what cannot be decided shows before anything is written
+    fitted = tagger.classifier
     dense = None if embeddings is None else load_embeddings(embeddings)
     check_embeddings(features, dense)
     labels = [str(label) for label in fitted.classes_]
@@ -114,7 +115,7 @@ def predict(
             blocks,
             features,
             selection=Selection.of(top_k, threshold, rule),
-            explainer=Explainer(fitted, features.names, labels) if explain else None,
+            explainer=Explainer(tagger.model, features.names.tolist(), labels) if explain else None,
         )
         write_tags(_counted(tagged, report), stream, to, labels)
 

@@ -21,7 +21,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["Targets", "encode"]
+__all__ = ["Targets", "encode", "label_objects"]
 
 Array = NDArray[Any]
 
@@ -280,13 +280,13 @@ def _placed(
 
 def _declared(classes: Any, names: list[Any] | None, width: int, container: str) -> Targets:
     if classes is None:
-        found = np.arange(width) if names is None else _objects(names)
+        found = np.arange(width) if names is None else label_objects(names)
     elif isinstance(classes, int | np.integer):
         found = np.arange(classes) if names is None else _numbered(names, int(classes))
     else:
         found = np.asarray(classes)
         if names is not None or found.dtype.kind in "OUS":
-            found = _objects(list(classes))
+            found = label_objects(list(classes))
     named = found.dtype == object
     twice = [name for name, times in Counter(found.tolist()).items() if times > 1]
     if twice and classes is not None:
@@ -299,12 +299,13 @@ def _numbered(names: list[Any], count: int) -> Array:
     fresh = (f"label{i}" for i in itertools.count(len(names)))
     taken = set(names)
     unused = (name for name in fresh if name not in taken)
-    return _objects([*names, *itertools.islice(unused, max(count - len(names), 0))])
+    return label_objects([*names, *itertools.islice(unused, max(count - len(names), 0))])
 
 
-def _objects(values: list[Any]) -> Array:
+def label_objects(values: Sequence[Any]) -> Array:
+    """Return names of any kind as an array of them."""
     array = np.empty(len(values), dtype=object)
-    array[:] = values  # whatever they are, tuples too
+    array[:] = list(values)  # whatever they are, tuples too
     return array
 
 
@@ -322,7 +323,7 @@ def _aligned(B: Any, names: Sequence[Any], known: Targets) -> tuple[Any, Targets
     if not np.array_equal(columns, np.arange(len(order))):
         B = B.tocoo()
         B = sp.csr_array((B.data, (B.row, columns[B.col])), shape=(B.shape[0], len(order)))
-    return B, replace(known, classes=_objects(order))
+    return B, replace(known, classes=label_objects(order))
 
 
 def _real_array(Y: Any) -> Array:

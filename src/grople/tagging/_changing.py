@@ -67,14 +67,14 @@ def change_tagger(
     forgotten = None
     if add is not None:
         report("adding rows", 0, 3)
-        examples = Examples.of(add)
+        examples = tagger.examples(add)
         X = rows_of(tagger.features, examples)
-        before = _measured(model, X, spread_labels(examples.Y, examples.label_names, known))
+        before = _measured(tagger.classifier, X, spread_labels(examples.Y, examples.label_names, known))
         model.partial_fit(X, named_labels(examples.Y, examples.label_names))
         added = int(X.shape[0])
     if remove is not None:
         report("removing rows", 1, 3)
-        examples = Examples.of(remove)
+        examples = tagger.examples(remove)
         X = rows_of(tagger.features, examples)
         try:
             model.forget(X, named_labels(examples.Y, examples.label_names))

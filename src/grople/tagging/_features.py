@@ -14,6 +14,7 @@ from grople.datasets import Bundle
 from grople.datasets._matrices import label_matrix
 from grople.datasets.bundle import NumberedNames
 from grople.datasets.text import TextTable
+from grople.decision import LabelHierarchy
 from grople.errors import DataError
 from grople.features import (
     BlockFeatures,
@@ -143,6 +144,11 @@ class Examples:
         if self.embeddings is None:
             return self.records
         return {RECORDS: self.records, EMBEDDINGS: self.embeddings}
+
+    def closed(self, separator: str) -> Examples:
+        """Return the examples with all labels that theirs imply, by the levels of their names."""
+        hierarchy = LabelHierarchy.of_names(self.label_names, separator)
+        return replace(self, Y=hierarchy.close(self.Y), label_names=list(hierarchy.names))
 
     def first_rows(self, count: int = 3) -> list[tuple[str, list[str]]]:
         """Return the first rows as they were understood: the text or the name, and the labels."""

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from grople.baselines import STORABLE, Report, make_method
 from grople.datasets import Bundle
 from grople.datasets.text import TextTable
-from grople.estimators import GroPLE
+from grople.estimators import GroPLE, HierarchicalClassifier
 from grople.features import Features, plain_columns, without_interactions
 from grople.io import read_model, save_model
 from grople.tagging._features import Examples, FeatureSettings, learn_features, record_kind
@@ -91,6 +91,23 @@ class Tagger:
         return record_kind(self.features) == "texts"
 
     @property
+    def hierarchy(self) -> str | None:
+        """What stands between the levels of the labels' names, if these are a hierarchy."""
+        return self.notes.get("hierarchy")
+
+    @property
+    def classifier(self) -> Any:
+        """What predicts: the model, or around it what gives closed label sets."""
+        if self.hierarchy is None:
+            return self.model
+        return HierarchicalClassifier.around(self.model, self.hierarchy)
+
+    def examples(self, found: Bundle | TextTable | Examples) -> Examples:
+        """Return what a file holds, with all labels that its labels imply."""
+        examples = Examples.of(found)
+        return examples if self.hierarchy is None else examples.closed(self.hierarchy)
+
+    @property
     def choices(self) -> dict[str, Any]:
         """What was chosen, automatically or by search."""
         report = self.model.fitted_model_.report
@@ -144,6 +161,7 @@ def fit_tagger(
     metric: str | float = "example_f1",
     search: bool = False,
     features: FeatureSettings | None = None,
+    hierarchy: str | None = None,
     random_state: int = 0,
     report: Report = no_report,
     **parameters: Any,
@@ -164,6 +182,9 @@ def fit_tagger(
         Whether GroPLE's settings are chosen by cross-validation.
     features : FeatureSettings, optional
         How records become features.
+    hierarchy : str, optional
+        What stands between the levels of the labels' names: labels are learnt and given together
+        with those above them (:class:`~grople.estimators.HierarchicalClassifier`).
     random_state : int
         Seed.
     report : callable
@@ -198,6 +219,9 @@ def fit_tagger(
     )
     settings = features or FeatureSettings()
     examples = Examples.of(found)
+    if hierarchy is not None:
+        check_closable(metric)
+        examples = examples.closed(hierarchy)
     report("features", 0, 2)
     learnt, X = learn_features(examples, settings)
     started = time.perf_counter()
@@ -206,7 +230,15 @@ def fit_tagger(
     seconds = time.perf_counter() - started
     facts = DataFacts.of(examples, learnt)
     notes = {"data": asdict(facts), "fit_seconds": seconds, "features": asdict(settings)}
+    if hierarchy is not None:
+        notes["hierarchy"] = hierarchy
     return Tagger(model, learnt, reading or Reading(), notes), facts
+
+
+def check_closable(metric: str | float) -> None:
+    """Raise a ValueError where closed label sets cannot be chosen for a measure."""
+    if metric not in ("accuracy", "example_f1"):
+        raise ValueError(f"a hierarchy goes with the metric example_f1 or accuracy, not {metric}")
 
 
 def named_labels(Y: Any, names: Sequence[str]) -> Any:

@@ -15,11 +15,11 @@ from grople.baselines import Comparison, Report, compare_methods, make_method
 from grople.datasets import Bundle
 from grople.datasets._matrices import spread_labels
 from grople.datasets.text import TextTable
-from grople.decision import METRIC_RULES
-from grople.estimators import SEARCHED, GroPLE, GroPLECV
+from grople.decision import METRIC_RULES, LabelHierarchy
+from grople.estimators import SEARCHED, GroPLE, GroPLECV, HierarchicalClassifier
 from grople.metrics import evaluate
 from grople.tagging._features import Examples, FeatureSettings, learn_features, rows_of
-from grople.tagging._fitting import Tagger, no_report
+from grople.tagging._fitting import Tagger, check_closable, no_report
 
 __all__ = [
     "Evaluation",
@@ -57,7 +57,8 @@ def tagger_quality(
     }
     return compare_on(
         found, methods, metric=rule, n_folds=n_folds, random_state=random_state,
-        features=FeatureSettings(**tagger.notes["features"]), report=report,
+        features=FeatureSettings(**tagger.notes["features"]), hierarchy=tagger.hierarchy,
+        report=report,
     )  # fmt: skip
 
 
@@ -69,11 +70,26 @@ def compare_on(
     n_folds: int = 3,
     random_state: int = 0,
     features: FeatureSettings | None = None,
+    hierarchy: str | None = None,
     report: Report = no_report,
 ) -> Comparison:
-    """Cross-validate methods on examples; features are learnt anew in every fold."""
+    """Cross-validate methods on examples; features are learnt anew in every fold.
+
+    With the separator of a hierarchy of label names all methods give closed label sets.
+    """
     examples, settings = Examples.of(found), features or FeatureSettings()
     check_folds(examples.Y.shape[0], n_folds)
+    if hierarchy is not None:
+        check_closable(metric)
+        examples = examples.closed(hierarchy)
+        above = LabelHierarchy.of_names(examples.label_names, hierarchy).ancestors
+        parents = {label: every[1:] for label, every in enumerate(above)}
+        methods = {
+            name: HierarchicalClassifier(method, parents)
+            if hasattr(method, "predict_proba")
+            else method
+            for name, method in methods.items()
+        }
 
     def rows_of_fold(train: Any, test: Any) -> tuple[Any, Any]:
         learnt, X = learn_features(examples.take(train), settings)
@@ -140,11 +156,11 @@ def evaluate_tagger(tagger: Tagger, found: Bundle | TextTable | Examples) -> Eva
     found : Bundle, TextTable or Examples
         Rows with their labels.
     """
-    model = tagger.model
+    model = tagger.classifier
     if model._targets.kind != "multilabel":
         raise ValueError("the model gives one class a row, not labels: measure it in Python")
     known = [str(label) for label in model.classes_]
-    examples = Examples.of(found)
+    examples = tagger.examples(found)
     X = rows_of(tagger.features, examples)
     truth = spread_labels(examples.Y, examples.label_names, known)
     width = truth.shape[1]
