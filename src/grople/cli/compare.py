@@ -11,7 +11,7 @@ from rich.console import Console
 from grople.baselines import METHODS, make_method, method_names
 from grople.cli import options as o
 from grople.cli.console import emit, progress, quiet_warnings
-from grople.cli.quality import show_quality
+from grople.cli.quality import quality_table
 from grople.tagging import check_picture, compare_on, draw_comparison
 
 __all__ = ["EXAMPLES", "compare"]
@@ -76,7 +76,7 @@ def compare(
             draw_comparison(compared, plot)
 
     def show(console: Console) -> None:
-        show_quality(compared, console, ranks=True)
+        console.print(quality_table(compared, ranks=True))
         if plot is not None:
             console.print(f"wrote {plot}", soft_wrap=True)
 

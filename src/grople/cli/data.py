@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from grople.cli import options as o
 from grople.cli.card import show_card
@@ -15,6 +13,7 @@ from grople.cli.console import download_progress, emit, make_console
 from grople.datasets import Bundle, catalogue, describe, read, write
 from grople.datasets.catalogue import Entry
 from grople.datasets.reading import READERS, WRITERS, detect
+from grople.inspection import Table
 from grople.tagging import is_a_file, which_labels
 
 __all__ = ["app"]
@@ -72,27 +71,18 @@ def _open_data(name_or_file: str, format: str | None, labels: str | None) -> Bun
 def list_(json: o.Json = False) -> None:
     """List the data sets of the catalogue and where they are."""
     entries = [catalogue.find(name) for name in catalogue.names()]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": entry.name, "place": _place(entry), "downloadable": bool(entry.files)}
         | {figure: getattr(entry, figure) for figure in FIGURES}
         | {"domain": entry.domain, "about": entry.about}
         for entry in entries
     ]
 
-    def show(console: Console) -> None:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("name", no_wrap=True)
-        for figure in FIGURES:
-            table.add_column(figure, justify="right")
-        table.add_column("domain")
-        table.add_column("where", overflow="fold")
-        for row in rows:
-            figures = [f"{row[figure]:,}" for figure in FIGURES[:-1]]
-            cells = [row["name"], *figures, f"{row['cardinality']:.3f}"]
-            table.add_row(*cells, row["domain"], row["place"])
-        console.print(table)
-
-    emit(rows, show, json=json)
+    table = Table(
+        ["name", *FIGURES, "domain", "where"],
+        [[row[key] for key in ("name", *FIGURES, "domain", "place")] for row in rows],
+    )
+    emit(rows, lambda console: console.print(table), json=json)
 
 
 def _place(entry: Entry) -> str:

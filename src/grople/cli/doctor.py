@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
 from threadpoolctl import threadpool_info
 
 import grople
@@ -22,6 +21,8 @@ from grople.cli import options as o
 from grople.cli.console import emit
 from grople.datasets import make_grouped_multilabel
 from grople.datasets.catalogue import find, locate, names
+from grople.errors import require
+from grople.inspection import Table
 from grople.io import load_model, save_model
 
 __all__ = ["EXAMPLES", "doctor"]
@@ -36,7 +37,7 @@ def doctor(json: o.Json = False, quiet: o.Quiet = False) -> None:
 
     Paste what it prints into a report of a defect. Ends with status 1 if the test fails.
     """
-    found = {
+    found: dict[str, dict[str, Any]] = {
         "versions": _versions(),
         "machine": _machine(),
         "extras": _extras(),
@@ -79,8 +80,7 @@ def _machine() -> dict[str, str]:
 def _gpu() -> str:
     if _version_of("torch") is None:
         return "torch is not installed"
-    import torch  # an extra, and slow to import
-
+    torch = require("torch", "gpu", "Asking for a GPU")
     if not torch.cuda.is_available():
         return "torch finds none"
     return str(torch.cuda.get_device_name(0))
@@ -136,9 +136,4 @@ def _show(found: Mapping[str, Any], console: Console) -> None:
     here = [f"{name} ({place})" for name, place in found["data"].items()]
     lines.append(("data", ", ".join(here)))
     lines += [(test, "yes" if passed else "NO") for test, passed in found["test"].items()]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for name, value in lines:
-        table.add_row(name, value)
-    console.print(table)
+    console.print(Table(["", ""], lines))

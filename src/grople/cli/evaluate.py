@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from grople.cli import options as o
 from grople.cli.console import emit, progress
+from grople.inspection import Cell, Table
 from grople.tagging import Evaluation, evaluate_tagger, load_tagger
 
 __all__ = ["EXAMPLES", "evaluate"]
@@ -60,9 +60,5 @@ def _show(result: Evaluation, console: Console) -> None:
             f"{len(result.unknown_labels)} labels are unknown to the model and count as missed: "
             f"{shown}{' …' if len(result.unknown_labels) > SHOWN else ''}"
         )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="dim")
-    table.add_column(justify="right", style="bold")
-    for name, value in result.measures.items():
-        table.add_row(name, f"{value:.4f}")
-    console.print(table)
+    rows = [(name, Cell(value, emphasis="bold")) for name, value in result.measures.items()]
+    console.print(Table(["", ""], rows, digits=4))

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from textwrap import shorten
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from grople.baselines import STORABLE, Report
 from grople.cli import options as o
 from grople.cli.console import emit, json_text, progress, quiet_warnings, size_of
-from grople.cli.quality import show_quality
-from grople.features import feature_blocks
-from grople.pages.files import write_text
+from grople.cli.facts import (
+    Show,
+    plan_of,
+    show_change,
+    show_facts,
+    show_rows,
+    show_tagger,
+)
+from grople.cli.quality import quality_table
+from grople.inspection import write_text
 from grople.tagging import (
-    TAIL,
-    Change,
-    DataFacts,
     Examples,
     Reading,
     Tagger,
@@ -31,7 +33,6 @@ from grople.tagging import (
     fit_tagger,
     fit_tagger_in_blocks,
     is_large,
-    learn_features,
     load_tagger,
     open_blocks,
     tagger_quality,
@@ -48,9 +49,6 @@ Examples:
   grople fit new.jsonl --update tags.grople -o tags.grople
   grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople --report gone.json
 """
-Show = Callable[[Console], None]
-#: Labels and features that a dry run names, and characters of a text.
-SHOWN, WIDTH = 8, 60
 
 
 @o.takes("reading", o.READING)
@@ -135,46 +133,44 @@ def fit(
     """
     first = {
         **representation, **parameters, "method": method, "metric": metric, "folds": folds,
-        "in_blocks": in_blocks, "seed": seed, "search": search or None, "dry_run": dry_run or None, "hierarchy": hierarchy,
+        "in_blocks": in_blocks, "seed": seed, "search": search or None,
+        "dry_run": dry_run or None, "hierarchy": hierarchy,
     }  # fmt: skip
     _check_command(data, output, update, forget, report, first)
+    settings = {
+        "method": method or "grople", "metric": metric or "example_f1", "random_state": seed or 0,
+        **parameters,
+    }  # fmt: skip
+    tagger: Tagger | None = None
     with quiet_warnings(quiet), progress(quiet or json) as told:
         told("reading", 0, 1)
         if update is not None:
             tagger, result, show = _update(update, data, forget, embeddings, reading, told)
-        elif dry_run:
-            tagger, result, show = _plan(str(data), embeddings, reading, representation)
-        else:
-            settings = {
-                "method": method or "grople", "metric": metric or "example_f1",
-                "random_state": seed or 0, "report": told, **parameters,
-            }  # fmt: skip
+        elif in_blocks or (in_blocks is None and is_large(str(data))):
+            _refuse_in_blocks(first | {"embeddings": embeddings})
             wanted = o.make_reading(reading)
-            if in_blocks or (in_blocks is None and is_large(str(data))):
-                _check_blocks({
-                    **representation, "search": search, "embeddings": embeddings,
-                    "hierarchy": hierarchy,
-                })  # fmt: skip
-                tagger, result, show = _fit_blocks(str(data), wanted, representation, settings)
+            tagger, result, show = _fit_blocks(str(data), wanted, representation, settings, told)
+        else:
+            examples, how = o.open_examples(str(data), o.make_reading(reading), embeddings)
+            features = o.feature_settings(representation)
+            if hierarchy is not None:
+                examples = examples.closed(hierarchy)
+            if dry_run:
+                result, show = plan_of(examples, how, features)
             else:
-                examples, how = o.open_examples(str(data), wanted, embeddings)
                 n_folds = 3 if folds is None else folds
-                check_folds(examples.Y.shape[0], n_folds)
-                settings |= {
-                    "search": search, "features": o.feature_settings(representation),
-                    "hierarchy": hierarchy,
-                }  # fmt: skip
-                tagger, result, show = _fit_whole(examples, how, n_folds, settings)
-        files: list[Path] = []
+                settings |= {"search": search, "features": features, "hierarchy": hierarchy}
+                tagger, result, show = _fit_whole(examples, how, n_folds, settings, told)
+        files = []
         if tagger is not None and output is not None:
             told("writing", 0, 1)
             tagger.save(output, with_rows=not without_rows)
             result = {"model": str(output), "bytes": output.stat().st_size} | result
             files.append(output)
+        forgotten = result.pop("forgotten", None)
         if report is not None:
-            write_text(report, json_text(result.pop("forgotten")) + "\n")
+            write_text(report, json_text(forgotten) + "\n")
             files.append(report)
-    result.pop("forgotten", None)
 
     def show_all(console: Console) -> None:
         show(console)
@@ -217,8 +213,9 @@ def _check_command(
         o.check_target(report, data, forget, update, output)
 
 
-def _check_blocks(given: dict[str, Any]) -> None:
-    whole = [name for name in ("search", "pairs", "embeddings", "characters", "hierarchy") if given.get(name)]
+def _refuse_in_blocks(given: dict[str, Any]) -> None:
+    names = ("search", "pairs", "embeddings", "characters", "hierarchy", "dry_run")
+    whole = [name for name in names if given.get(name)]
     if whole:
         raise typer.BadParameter(f"{_flags(whole)} needs all rows in memory: it goes with --whole")
 
@@ -231,40 +228,47 @@ def _flags(names: Iterable[str]) -> str:
 
 
 def _fit_whole(
-    examples: Examples, reading: Reading, n_folds: int, settings: dict[str, Any]
+    examples: Examples, reading: Reading, n_folds: int, settings: dict[str, Any], report: Report
 ) -> tuple[Tagger, dict[str, Any], Show]:
-    tagger, facts = fit_tagger(examples, reading, **settings)
+    check_folds(examples.Y.shape[0], n_folds)
+    tagger, facts = fit_tagger(examples, reading, report=report, **settings)
     quality = None
     if n_folds:
         quality = tagger_quality(
-            tagger, examples, n_folds=n_folds, random_state=settings["random_state"],
-            report=settings["report"],
-        )  # fmt: skip
+            tagger, examples, n_folds=n_folds, random_state=settings["random_state"], report=report
+        )
         tagger.notes["quality"] = quality.to_dict()
 
     def show(console: Console) -> None:
-        _show_rows(examples, reading, console)
-        _show_facts(facts, console)
-        for note in examples.notes:
-            console.print(f"Note: {note}")
-        _show_choices(tagger, console)
+        show_rows(examples, console)
+        show_facts(facts, console)
+        show_tagger(tagger, console)
         if quality is not None:
             console.print()
-            show_quality(quality, console)
+            console.print(quality_table(quality))
             if settings["search"]:
                 console.print("settings were searched for on all rows, so the last line flatters")
 
-    return tagger, _result(tagger), show
+    return tagger, _stored(tagger), show
 
 
 def _fit_blocks(
-    data: str, wanted: Reading, representation: dict[str, Any], settings: dict[str, Any]
+    data: str,
+    wanted: Reading,
+    representation: dict[str, Any],
+    settings: dict[str, Any],
+    report: Report,
 ) -> tuple[Tagger, dict[str, Any], Show]:
     blocks, reading = open_blocks(data, wanted)
     text = {"ngrams": [1, representation.get("ngrams", 1)]}
     text |= {key: value for key, value in representation.items() if key == "max_features"}
     tagger, facts = fit_tagger_in_blocks(
-        blocks, reading, normalize=representation.get("normalize", False), text=text, **settings
+        blocks,
+        reading,
+        normalize=representation.get("normalize", False),
+        text=text,
+        report=report,
+        **settings,
     )
     notes = ["read in blocks, so the quality was not measured: try grople evaluate on other rows"]
     if facts.texts and "max_features" not in text:
@@ -274,12 +278,12 @@ def _fit_blocks(
         notes.append("so many features that the rows themselves stay in memory: choose fewer")
 
     def show(console: Console) -> None:
-        _show_facts(facts, console)
+        show_facts(facts, console)
         for note in notes:
             console.print(f"Note: {note}")
-        _show_choices(tagger, console)
+        show_tagger(tagger, console)
 
-    return tagger, _result(tagger), show
+    return tagger, _stored(tagger), show
 
 
 def _update(
@@ -297,81 +301,9 @@ def _update(
         for name in (data, forget)
     )
     tagger, change = change_tagger(tagger, add=add, remove=remove, report=report)
-    return tagger, asdict(change), partial(_show_change, change)
+    return tagger, asdict(change), partial(show_change, change)
 
 
-def _plan(
-    data: str, embeddings: Path | None, reading: dict[str, Any], representation: dict[str, Any]
-) -> tuple[None, dict[str, Any], Show]:
-    """Return what would be learnt from what."""
-    examples, how = o.open_examples(data, o.make_reading(reading), embeddings)
-    features, _ = learn_features(examples, o.feature_settings(representation))
-    facts = DataFacts.of(examples, features)
-    blocks = [f"{block.stop - block.start:,} {block.name}" for block in feature_blocks(features)]
-    rows_with = np.asarray(examples.Y.sum(axis=0)).ravel()
-    frequent = [examples.label_names[j] for j in np.argsort(-rows_with, kind="stable")[:SHOWN]]
-    result = {
-        "data": asdict(facts), "reading": how.to_dict(), "blocks": blocks,
-        "features": features.names[:SHOWN].tolist(), "labels": frequent,
-        "rows": [{"what": what, "labels": labels} for what, labels in examples.first_rows()],
-    }  # fmt: skip
-
-    def show(console: Console) -> None:
-        _show_rows(examples, how, console)
-        _show_facts(facts, console)
-        console.print(f"features: {', '.join(blocks)}, such as {_some(result['features'])}")
-        console.print(f"labels, most frequent first: {_some(frequent)}")
-        console.print("nothing was fitted: --dry-run")
-
-    return None, result, show
-
-
-def _result(tagger: Tagger) -> dict[str, Any]:
+def _stored(tagger: Tagger) -> dict[str, Any]:
     parts = ("data", "fit_seconds", "quality")
     return {"choices": tagger.choices} | {key: tagger.notes.get(key) for key in parts}
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (" …" if len(names) >= SHOWN else "")
-
-
-def _show_rows(examples: Examples, reading: Reading, console: Console) -> None:
-    """Say how the first rows were understood."""
-    for what, labels in examples.first_rows():
-        console.print(
-            f"{shorten(what, WIDTH, placeholder=' …')} → {', '.join(labels)}", style="dim"
-        )
-
-
-def _show_facts(facts: DataFacts, console: Console) -> None:
-    kind = "of texts" if facts.texts else "columns"
-    own = f"{facts.rows:,} rows, {facts.features - facts.pairs:,} features ({kind})"
-    console.print(own + (f" and {facts.pairs:,} pairs of them" if facts.pairs else ""))
-    tail = f"{facts.tail_labels:,} of them on fewer than {TAIL} rows"
-    console.print(f"{facts.labels:,} labels, {facts.cardinality:.2f} a row; {tail}")
-    if facts.rows_without_labels:
-        console.print(f"{facts.rows_without_labels:,} rows without a label")
-
-
-def _show_choices(tagger: Tagger, console: Console) -> None:
-    shown = ", ".join(f"{name} {value:g}" for name, value in tagger.choices.items())
-    name = type(tagger.model).__name__
-    seconds = tagger.notes["fit_seconds"]
-    console.print(
-        f"{name}{': ' if shown else ''}{shown}; decides for {tagger.model.decision}; "
-        f"fitted in {seconds:.1f} s"
-    )
-
-
-def _show_change(change: Change, console: Console) -> None:
-    parts = []
-    if change.added:
-        parts.append(f"{change.added:,} rows added")
-    if change.removed:
-        parts.append(f"{change.removed:,} rows removed")
-    console.print(f"{', '.join(parts)}; the model is now that of {change.rows:,} rows")
-    if change.new_labels:
-        console.print(f"{len(change.new_labels)} new labels: {_some(change.new_labels)}")
-    if change.before:
-        measures = ", ".join(f"{name} {value:.3f}" for name, value in change.before.items())
-        console.print(f"on the added rows, before it had seen them: {measures}")

@@ -45,8 +45,7 @@ def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
 
 def option(flags: str, kind: Any, metavar: str, help: str, **more: Any) -> Any:
     """Return the annotation of an option; that of a switch has no metavar."""
-    shown = {"metavar": metavar} if metavar else {}
-    return Annotated[kind, typer.Option(*flags.split(), help=help, **shown, **more)]
+    return Annotated[kind, typer.Option(*flags.split(), metavar=metavar or None, help=help, **more)]
 
 
 def _auto_or(kind: type) -> Callable[[str], Any]:

@@ -101,11 +101,10 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _set_hierarchy(self, names: list[Any]) -> None:
         if (self.separator is None) == (self.parents is None):
             raise ValueError("give either the parents of labels or the separator of their names")
-        self.hierarchy_ = (
-            LabelHierarchy.of_parents(names, self.parents)
-            if self.separator is None
-            else LabelHierarchy.of_names(list(map(str, names)), self.separator)
-        )
+        if self.separator is not None:
+            self.hierarchy_ = LabelHierarchy.of_names(list(map(str, names)), self.separator)
+        else:
+            self.hierarchy_ = LabelHierarchy.of_parents(names, self.parents or {})
 
     @property
     def classes_(self) -> Array:

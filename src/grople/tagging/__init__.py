@@ -2,17 +2,13 @@
 
 from grople.tagging._changing import Change, change_tagger
 from grople.tagging._drawing import PICTURES, check_picture, draw_comparison, plot_comparison
+from grople.tagging._examples import Examples, load_embeddings, with_embeddings
 from grople.tagging._explaining import Explainer, Explanation
 from grople.tagging._features import (
-    Examples,
     FeatureSettings,
     check_embeddings,
     learn_features,
-    load_embeddings,
-    number_names,
-    record_kind,
     rows_of,
-    with_embeddings,
 )
 from grople.tagging._fitting import (
     TAIL,
@@ -20,8 +16,6 @@ from grople.tagging._fitting import (
     Tagger,
     fit_tagger,
     load_tagger,
-    named_labels,
-    told_as,
 )
 from grople.tagging._predicting import (
     Selection,
@@ -74,20 +68,16 @@ __all__ = [
     "learn_features",
     "load_embeddings",
     "load_tagger",
-    "named_labels",
-    "number_names",
     "open_blocks",
     "open_records",
     "open_tagger_records",
     "output",
     "plot_comparison",
     "read_examples",
-    "record_kind",
     "rows_of",
     "select_labels",
     "tag_records",
     "tagger_quality",
-    "told_as",
     "which_labels",
     "with_embeddings",
     "write_tags",

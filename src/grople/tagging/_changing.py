@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import scipy.sparse as sp
@@ -13,7 +13,8 @@ from grople.datasets import Bundle
 from grople.datasets._matrices import spread_labels
 from grople.datasets.text import TextTable
 from grople.errors import DataError
-from grople.tagging._features import Examples, rows_of
+from grople.tagging._examples import Examples
+from grople.tagging._features import rows_of
 from grople.tagging._fitting import Tagger, named_labels, no_report
 from grople.tagging._quality import widened
 
@@ -69,7 +70,9 @@ def change_tagger(
         report("adding rows", 0, 3)
         examples = tagger.examples(add)
         X = rows_of(tagger.features, examples)
-        before = _measured(tagger.classifier, X, spread_labels(examples.Y, examples.label_names, known))
+        before = _measured(
+            tagger.classifier, X, spread_labels(examples.Y, examples.label_names, known)
+        )
         model.partial_fit(X, named_labels(examples.Y, examples.label_names))
         added = int(X.shape[0])
     if remove is not None:

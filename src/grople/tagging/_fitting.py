@@ -17,7 +17,8 @@ from grople.datasets.text import TextTable
 from grople.estimators import GroPLE, HierarchicalClassifier
 from grople.features import Features, plain_columns, without_interactions
 from grople.io import read_model, save_model
-from grople.tagging._features import Examples, FeatureSettings, learn_features, record_kind
+from grople.tagging._examples import Examples
+from grople.tagging._features import FeatureSettings, learn_features, record_kind
 from grople.tagging.reading import Reading
 
 __all__ = [

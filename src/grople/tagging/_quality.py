@@ -18,7 +18,8 @@ from grople.datasets.text import TextTable
 from grople.decision import METRIC_RULES, LabelHierarchy
 from grople.estimators import SEARCHED, GroPLE, GroPLECV, HierarchicalClassifier
 from grople.metrics import evaluate
-from grople.tagging._features import Examples, FeatureSettings, learn_features, rows_of
+from grople.tagging._examples import Examples
+from grople.tagging._features import FeatureSettings, learn_features, rows_of
 from grople.tagging._fitting import Tagger, check_closable, no_report
 
 __all__ = [
