@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grople import __version__
-from grople.datasets.summary import Summary
+from grople.datasets import Summary
 from grople.model_page import add_model
 from grople.pages import Block, Cell, Page, Table
 from grople.showcase import Example, Showcase

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from grople.cli import main
-from grople.tagging import Reading, fit_tagger, read_examples
+from grople.datasets import Reading, read_examples
+from grople.tagging import fit_tagger
 from tests.tagging.things import write_documents
 
 

@@ -171,7 +171,7 @@ def test_wrong_names_and_files(grople_command, tmp_path):
     (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04 this is no archive")
     assert_one_message(grople_command("data", "info", "noise.npz"), "noise.npz")
     assert_one_message(
-        grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "labels= does not apply"
+        grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "leave out"
     )
     assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "format")
     assert_one_message(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from grople.datasets.bundle import Bundle, NumberedNames
+from grople.datasets import Bundle, NumberedNames
 
 
 def test_nothing_in_it_can_be_changed() -> None:
@@ -31,7 +31,7 @@ def test_nothing_in_it_can_be_changed() -> None:
     [
         (np.eye(3), np.eye(2), {}, "X has 3 rows but Y has 2"),
         (np.ones(3), np.eye(3), {}, "two dimensions"),
-        (np.eye(2), 2 * np.eye(2), {}, "zeros and ones"),
+        (np.eye(2), 2 * np.eye(2), {}, "Y holds 2.0; labels are 0 or 1"),
         (np.eye(2), np.eye(2), {"label_names": ["a"]}, "1 label names for 2 columns"),
         (np.eye(2), np.eye(2), {"feature_names": "abc"}, "3 feature names for 2 columns"),
     ],

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grople.datasets import Bundle, catalogue, read, write
-from grople.datasets.catalogue import Entry, RemoteFile, cache_dir, fetch, find, load, locate, names
-from grople.datasets.download import Patience, git_blob_id
+from grople.datasets import Bundle, Entry, _download, fetch, find, load, locate, names, read, write
+from grople.datasets._catalogue import RemoteFile, cache_dir
+from grople.datasets._download import git_blob_id
 from grople.errors import DataError
 
 ARFF = b"@relation tiny\n@attribute a numeric\n@attribute y {0,1}\n@data\n1.5,1\n0,0\n2,1\n"
@@ -21,7 +21,6 @@ XML = (
     b'<label name="y"></label>\n</labels>\n'
 )
 FILES = {"tiny.arff": ARFF, "tiny.xml": XML}
-QUICK = Patience(attempts=1, stall_s=0.3)
 
 
 def blob(content: bytes) -> str:
@@ -196,7 +195,9 @@ def test_offline_says_where_it_looked_and_what_to_do(cache, tiny):
 
 
 @pytest.mark.parametrize("trouble", ["missing", "wrong", "truncated", "stall"])
-def test_bad_download_never_reaches_the_cache(web, cache, tiny, trouble):
+def test_bad_download_never_reaches_the_cache(web, cache, tiny, trouble, monkeypatch):
+    monkeypatch.setattr(_download, "ATTEMPTS", 1)
+    monkeypatch.setattr(_download, "STALL_S", 0.3)
     answer = {
         "missing": web.status(404),
         "wrong": web.send(XML + b" "),
@@ -205,7 +206,7 @@ def test_bad_download_never_reaches_the_cache(web, cache, tiny, trouble):
     }[trouble]
     web.put("/tiny.xml", answer)
     with pytest.raises(DataError, match=r"tiny is not on this machine.*tiny\.xml.*Searched"):
-        fetch(tiny, patience=QUICK)
+        fetch(tiny)
     assert [path.name for path in cache.iterdir()] == ["tiny.arff"]
     assert locate(tiny) is None
     web.put("/tiny.xml", web.send(XML))
@@ -307,4 +308,4 @@ def test_two_processes_fetch_at_once(web, cache, shared_data):
 
 
 def test_catalogue_is_read_once():
-    assert catalogue.find("medical") is catalogue.find("medical")
+    assert find("medical") is find("medical")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grople.datasets import synthetic
-from grople.datasets.synthetic import make_grouped_multilabel
+from grople.datasets import _synthetic as synthetic
+from grople.datasets import make_grouped_multilabel
 
 
 def equal(a, b):

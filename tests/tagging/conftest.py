@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grople.tagging import FeatureSettings, fit_tagger, read_examples
+from grople.datasets import read_examples
+from grople.tagging import FeatureSettings, fit_tagger
 from tests.tagging.things import make_documents, write_documents
 
 

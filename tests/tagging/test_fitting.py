@@ -20,8 +20,7 @@ from grople.baselines import (
     make_method,
     method_names,
 )
-from grople.datasets import Bundle, load, make_grouped_multilabel
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, Reading, TextTable, load, make_grouped_multilabel, read_examples
 from grople.errors import DataError
 from grople.features import InteractionFeatures, without_interactions
 from grople.folds import MultilabelStratifiedKFold
@@ -29,13 +28,11 @@ from grople.io import save_model
 from grople.tagging import (
     Examples,
     FeatureSettings,
-    Reading,
     change_tagger,
     compare_on,
     evaluate_tagger,
     fit_tagger,
     load_tagger,
-    read_examples,
     rows_of,
     tagger_quality,
 )

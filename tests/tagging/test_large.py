@@ -12,13 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grople.datasets import make_grouped_multilabel, read_blocks, write
-from grople.datasets.blocks import coalesced, table_blocks
+from grople.datasets import Reading, make_grouped_multilabel, read_blocks, read_examples, write
 from grople.errors import DataError
-from grople.tagging import large
-from grople.tagging import Examples, FeatureSettings, fit_tagger, load_tagger, rows_of
+from grople.tagging import Examples, FeatureSettings, fit_tagger, large, load_tagger, rows_of
 from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
-from grople.tagging.reading import Reading, read_examples
 from tests.tagging.things import fitted_afresh
 
 DATA = make_grouped_multilabel(240, 12, 6, n_groups=2, random_state=3)
@@ -27,12 +24,9 @@ SMALL = 1500
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr("grople.datasets._streams.BLOCK_BYTES", 700)
-    monkeypatch.setattr("grople.datasets.tables._ROWS_AT_ONCE", 9)
-    for name, function in (
-        ("coalesced", coalesced), ("read_blocks", read_blocks), ("table_blocks", table_blocks),
-    ):  # fmt: skip
-        monkeypatch.setattr(large, name, partial(function, block_bytes=SMALL))
+    monkeypatch.setattr("grople.files._sources.BLOCK_BYTES", 700)
+    monkeypatch.setattr("grople.datasets._formats._tables._ROWS_AT_ONCE", 9)
+    monkeypatch.setattr(large, "read_blocks", partial(read_blocks, block_bytes=SMALL))
 
 
 def write_file(kind, folder, things):
@@ -102,6 +96,11 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     np.testing.assert_array_equal(again.model.predict_proba(X), tagger.model.predict_proba(X))
 
 
+def test_only_what_can_be_stored_is_fitted(folder):
+    with pytest.raises(ValueError, match="cannot be stored"):
+        fit_tagger_in_blocks(*open_blocks(folder / "things.jsonl"), method="bsvm")
+
+
 def test_as_many_words_are_kept_as_matrices_have_room_for(folder):
     blocks, reading = open_blocks(folder / "things.jsonl")
     tagger, _ = fit_tagger_in_blocks(blocks, reading, method="ridge")
@@ -111,12 +110,12 @@ def test_as_many_words_are_kept_as_matrices_have_room_for(folder):
 @pytest.mark.parametrize(
     ("name", "content", "reading", "message"),
     [
-        ("a.jsonl", '{"text": "a word", "tags": []}\n' * 3, Reading(), "no row has a label"),
+        ("a.jsonl", '{"text": "a word", "tags": []}\n' * 3, Reading(), "no labels"),
         ("a.jsonl", '{"text": "!", "tags": ["x"]}\n', Reading(), "no features"),
         ("a.jsonl", '{"text": "a word", "tags": ["x"]}\n{"tex', Reading(), "line 2: not JSON"),
         ("a.csv", "f,g\n1,2\n", Reading(labels="x"), "no column 'x'"),
         ("a.txt", "1 2 1\n0 0:1\n", Reading(features=("a",)), "no names to choose by"),
-        ("a.txt", "1 2 1\n0 0:1\n", Reading(text="a"), "text"),
+        ("a.txt", "1 2 1\n0 0:1\n", Reading(text="a"), "leave out text="),
         ("medical", None, Reading(), "only files"),
     ],
 )
@@ -126,8 +125,6 @@ def test_mistakes_are_named(name, content, reading, message, tmp_path, monkeypat
         (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=message):
         fit_tagger_in_blocks(*open_blocks(name, reading), method="ridge")
-    with pytest.raises(ValueError, match="cannot be stored"):
-        fit_tagger_in_blocks(large.TextBlocks("", lambda: iter(())), reading, method="bsvm")
 
 
 def test_a_file_larger_than_its_share_of_the_memory_is_large(tmp_path, monkeypatch):

@@ -11,11 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from grople.baselines import BSVM, MLSF, Ridge, other_classifier
-from grople.datasets import make_grouped_multilabel, read
+from grople.datasets import Records, make_grouped_multilabel, read
 from grople.estimators import GroPLE
 from grople.tagging import (
     Explainer,
-    Records,
     Selection,
     output,
     select_labels,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from grople.datasets._matrices import spread_labels
+from grople.datasets import spread_labels
 from grople.tagging import Examples, Tagger, rows_of
 
 __all__ = ["fitted_afresh", "make_documents", "write_documents"]

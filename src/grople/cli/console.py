@@ -21,7 +21,7 @@ from rich.progress import (
 )
 
 if TYPE_CHECKING:
-    from grople.datasets.download import Progress as Callback
+    from grople.datasets import Progress as Callback
 
 __all__ = [
     "bar_character", "download_progress", "emit", "json_text", "make_console", "print_json",

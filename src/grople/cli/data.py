@@ -10,11 +10,22 @@ import typer
 from grople.cli import options as o
 from grople.cli.card import show_card
 from grople.cli.console import download_progress, emit, make_console
-from grople.datasets import Bundle, catalogue, describe, read, write
-from grople.datasets.catalogue import Entry
-from grople.datasets.reading import READERS, WRITERS, detect
+from grople.datasets import (
+    READERS,
+    WRITERS,
+    Bundle,
+    Entry,
+    describe,
+    find,
+    is_a_file,
+    load,
+    locate,
+    names,
+    read,
+    write,
+)
+from grople.datasets import fetch as fetch_files
 from grople.inspection import Table
-from grople.tagging import is_a_file, which_labels
 
 __all__ = ["app"]
 
@@ -61,16 +72,15 @@ TargetFormat = Annotated[
 def _open_data(name_or_file: str, format: str | None, labels: str | None) -> Bundle:
     """Return the bundle of a file or of a data set of the catalogue."""
     if format or labels or is_a_file(name_or_file):
-        format = format or detect(name_or_file)
-        return read(name_or_file, format=format, labels=which_labels(labels, format))
+        return read(name_or_file, format=format, labels=labels)
     with download_progress() as progress:
-        return catalogue.load(name_or_file, progress=progress)
+        return load(name_or_file, progress=progress)
 
 
 @app.command("list", epilog="Example: grople data list")
 def list_(json: o.Json = False) -> None:
     """List the data sets of the catalogue and where they are."""
-    entries = [catalogue.find(name) for name in catalogue.names()]
+    entries = [find(name) for name in names()]
     rows: list[dict[str, Any]] = [
         {"name": entry.name, "place": _place(entry), "downloadable": bool(entry.files)}
         | {figure: getattr(entry, figure) for figure in FIGURES}
@@ -86,7 +96,7 @@ def list_(json: o.Json = False) -> None:
 
 
 def _place(entry: Entry) -> str:
-    location = catalogue.locate(entry)
+    location = locate(entry)
     if location is not None:
         return location.place
     return "to download" if entry.files else "not here"
@@ -117,9 +127,9 @@ def fetch(
     The cache is $GROPLE_CACHE or the usual place for caches; the files come from their pinned
     addresses, or by name from $GROPLE_MIRROR, and must have the recorded content.
     """
-    entry = catalogue.find(name)
+    entry = find(name)
     with download_progress() as progress:
-        location = catalogue.fetch(entry, progress=progress)
+        location = fetch_files(entry, progress=progress)
     files = [str(path) for path in location.files]
     emit({"name": entry.name, "place": location.place, "files": files}, _lister(files), json=json)
 

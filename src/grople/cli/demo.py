@@ -16,7 +16,7 @@ from grople.cli.options import Json, Quiet, check_target
 from grople.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from grople.datasets.summary import Summary
+    from grople.datasets import Summary
     from grople.showcase import Showcase
 
 __all__ = ["demo"]

@@ -19,8 +19,7 @@ import grople
 from grople import GroPLE
 from grople.cli import options as o
 from grople.cli.console import emit
-from grople.datasets import make_grouped_multilabel
-from grople.datasets.catalogue import find, locate, names
+from grople.datasets import find, locate, make_grouped_multilabel, names
 from grople.errors import require
 from grople.inspection import Table
 from grople.io import load_model, save_model

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from grople.datasets import Reading
 from grople.features import feature_blocks
 from grople.tagging import (
     TAIL,
@@ -17,7 +18,6 @@ from grople.tagging import (
     DataFacts,
     Examples,
     FeatureSettings,
-    Reading,
     Tagger,
     learn_features,
 )

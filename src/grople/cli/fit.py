@@ -23,10 +23,10 @@ from grople.cli.facts import (
     show_tagger,
 )
 from grople.cli.quality import quality_table
+from grople.datasets import Reading
 from grople.inspection import write_text
 from grople.tagging import (
     Examples,
-    Reading,
     Tagger,
     change_tagger,
     check_folds,

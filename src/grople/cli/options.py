@@ -13,17 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from grople.cli.console import download_progress
+from grople.datasets import READERS, Reading, read_examples
 from grople.decision import FITTED_RULES, METRIC_RULES
 from grople.errors import DataError
 from grople.solver import GROUPINGS
-from grople.tagging import (
-    Examples,
-    FeatureSettings,
-    Reading,
-    load_embeddings,
-    read_examples,
-)
-from grople.tagging.reading import FORMATS
+from grople.tagging import Examples, FeatureSettings, load_embeddings
 
 __all__ = [
     "FEATURES", "PARAMETERS", "READING", "Data", "Decision", "Embeddings", "Hierarchy", "Json",
@@ -64,7 +58,7 @@ Text, Switch = str | None, bool | None
 #: How a file is read.
 READING: dict[str, Any] = {
     "format": option("--format", Text, "FORMAT", "Format of the data, if its content does not "
-                     f"tell: {', '.join(FORMATS)}.", callback=one_of(FORMATS)),
+                     f"tell: {', '.join(READERS)}.", callback=one_of(READERS)),
     "labels": option("--label-columns --labels", Text, "WHICH", "The 0/1 columns that are labels: "
                      "names separated by commas, or prefix*. ARFF: also an XML header or a number "
                      "of columns. MATLAB: a variable."),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from grople.cli import options as o
-from grople.cli.console import make_console, progress
+from grople.cli.console import progress
 from grople.tagging import (
     FORMATS,
     Explainer,
@@ -106,7 +106,7 @@ def predict(
     silent = quiet or (output is None and sys.stdout.isatty())
     with (
         progress(silent) as report,
-        open_tagger_records(tagger, data, how, _remarks(quiet)) as records,
+        open_tagger_records(tagger, data, how) as records,
         open_output(output, sys.stdout.buffer) as stream,
     ):
         blocks = records if dense is None else with_embeddings(records, dense)
@@ -118,12 +118,6 @@ def predict(
             explainer=Explainer(tagger.model, features.names.tolist(), labels) if explain else None,
         )
         write_tags(_counted(tagged, report), stream, to, labels)
-
-
-def _remarks(quiet: bool) -> Callable[[str], None]:
-    """Return what tells the person something on the standard error, unless asked not to."""
-    console = make_console(stderr=True)
-    return lambda text: None if quiet else console.print(text, style="yellow", soft_wrap=True)
 
 
 def _counted(

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -186,8 +185,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         """
         predicted = self.predict(X)
         if self._targets.kind == "multilabel":
-            y, targets = encode(y, self._targets)
-            predicted = widened(encode(predicted, self._targets)[0], targets.n_columns)
+            y, _ = encode(y, self._targets)
+            predicted, _ = encode(predicted, self._targets)
+            predicted.resize(y.shape)  # labels that the model does not know are given to no row
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     @property
@@ -235,7 +235,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         if not targets.n_columns:
             raise ValueError("y has no columns: there is no label to learn")
         self._set_targets(targets)
-        B = widened(B, targets.n_columns)
+        B.resize((B.shape[0], targets.n_columns))
         return (X, B, None) if sample_weight is None else weighted_rows(X, B, sample_weight)
 
     def _decided_labels(self, X: Any) -> Any:
@@ -278,11 +278,6 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
 def _index_of(X: Any) -> Any:
     """Return the index of a DataFrame; a list has a method of that name."""
     return X.index if hasattr(X, "iloc") else None
-
-
-def widened(B: Any, n_columns: int) -> Any:
-    """Return labels with further columns that no row has."""
-    return sp.csr_array((B.data, B.indices, B.indptr), shape=(B.shape[0], n_columns))
 
 
 def weighted_rows(X: Any, B: Any, sample_weight: Any) -> tuple[Any, Any, Array]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from grople.datasets._atomic import written
+from grople.files import written
 from grople.study.published import METRICS
 from grople.study.store import Row, Store, StoreError
 from grople.study.units import Batch

@@ -34,8 +34,6 @@ from grople.tagging._quality import (
 )
 from grople.tagging._writing import FORMATS, output, write_tags
 from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
-from grople.tagging.reading import Reading, is_a_file, read_examples, which_labels
-from grople.tagging.records import Records, open_records
 
 __all__ = [
     "FORMATS",
@@ -48,8 +46,6 @@ __all__ = [
     "Explainer",
     "Explanation",
     "FeatureSettings",
-    "Reading",
-    "Records",
     "Selection",
     "Tag",
     "TaggedRow",
@@ -63,22 +59,18 @@ __all__ = [
     "evaluate_tagger",
     "fit_tagger",
     "fit_tagger_in_blocks",
-    "is_a_file",
     "is_large",
     "learn_features",
     "load_embeddings",
     "load_tagger",
     "open_blocks",
-    "open_records",
     "open_tagger_records",
     "output",
     "plot_comparison",
-    "read_examples",
     "rows_of",
     "select_labels",
     "tag_records",
     "tagger_quality",
-    "which_labels",
     "with_embeddings",
     "write_tags",
 ]

@@ -9,14 +9,11 @@ import scipy.sparse as sp
 
 from grople import metrics
 from grople.baselines import MEASURES, Report
-from grople.datasets import Bundle
-from grople.datasets._matrices import spread_labels
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, TextTable, spread_labels
 from grople.errors import DataError
 from grople.tagging._examples import Examples
 from grople.tagging._features import rows_of
 from grople.tagging._fitting import Tagger, named_labels, no_report
-from grople.tagging._quality import widened
 
 __all__ = ["Change", "change_tagger"]
 
@@ -95,7 +92,8 @@ def change_tagger(
 
 
 def _measured(model: Any, X: Any, truth: Any) -> dict[str, float]:
-    predicted = widened(sp.csr_array(model.predict(X)), truth.shape[1])
+    predicted = sp.csr_array(model.predict(X))
+    predicted.resize(truth.shape)  # labels that the model does not know are given to no row
     return {
         measure: float(getattr(metrics, measure)(truth, predicted, zero_division=0.0))
         for measure in MEASURES

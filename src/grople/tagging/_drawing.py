@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grople.baselines import Comparison
-from grople.datasets._atomic import written
 from grople.errors import require
+from grople.files import written
 
 __all__ = ["PICTURES", "check_picture", "draw_comparison", "plot_comparison"]
 

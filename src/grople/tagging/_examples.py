@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.datasets import Bundle
-from grople.datasets._matrices import label_matrix
-from grople.datasets.bundle import NumberedNames
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, NumberedNames, Records, TagColumn, TextTable, label_matrix
 from grople.decision import LabelHierarchy
 from grople.errors import DataError
-from grople.tagging.records import Records
 
 __all__ = ["EMBEDDINGS", "RECORDS", "Examples", "load_embeddings", "with_embeddings"]
 
@@ -50,6 +46,8 @@ class Examples:
         What the rows are called, where they have names.
     notes : tuple of str
         What a person should know of how the file was read.
+    tag_column : TagColumn, optional
+        How the cells of a column of tags were understood.
     """
 
     records: Any
@@ -60,24 +58,27 @@ class Examples:
     source: str = ""
     row_names: Sequence[str] = ()
     notes: tuple[str, ...] = ()
+    tag_column: TagColumn | None = None
 
     @classmethod
     def of(cls, found: Bundle | TextTable | Examples) -> Examples:
         """Return what was read from a file."""
         if isinstance(found, Examples):
             return found
+        about: dict[str, Any] = {
+            "source": found.source,
+            "notes": tuple(found.notes),
+            "tag_column": found.tag_column,
+        }
         if isinstance(found, TextTable):
             Y, labels = label_matrix(found.tags)
             if not labels:
                 raise DataError("no row has a label: nothing to learn from", file=found.source)
-            return cls(list(found.texts), Y, labels, source=found.source, row_names=found.ids)
+            return cls(list(found.texts), Y, labels, row_names=found.ids, **about)
         labels = list(map(str, found.label_names))
         numbered = isinstance(found.feature_names, NumberedNames)
         names = None if numbered else list(map(str, found.feature_names))
-        return cls(
-            found.X, found.Y, labels, names, source=found.source, row_names=found.row_names,
-            notes=tuple(found.notes),
-        )  # fmt: skip
+        return cls(found.X, found.Y, labels, names, row_names=found.row_names, **about)
 
     @property
     def kind(self) -> str:

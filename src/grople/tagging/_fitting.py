@@ -12,14 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.baselines import STORABLE, Report, make_method
-from grople.datasets import Bundle
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, Reading, TextTable
 from grople.estimators import GroPLE, HierarchicalClassifier
 from grople.features import Features, plain_columns, without_interactions
 from grople.io import read_model, save_model
 from grople.tagging._examples import Examples
 from grople.tagging._features import FeatureSettings, learn_features, record_kind
-from grople.tagging.reading import Reading
 
 __all__ = [
     "TAIL",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.datasets import Reading, Records, open_records
 from grople.solver._model import row_blocks
 from grople.tagging._explaining import Explainer, Explanation
 from grople.tagging._features import number_names
 from grople.tagging._fitting import Tagger
-from grople.tagging.reading import Reading
-from grople.tagging.records import Records, open_records
 
 __all__ = [
     "Selection", "Tag", "TaggedRow", "open_tagger_records", "select_labels", "tag_records",
@@ -80,7 +79,6 @@ def open_tagger_records(
     tagger: Tagger,
     path: str,
     reading: Reading,
-    remark: Callable[[str], None] = lambda text: None,
 ) -> AbstractContextManager[Iterator[Records]]:
     """Open a file, or the standard input, as blocks of what a tagger takes."""
     names = number_names(tagger.features)
@@ -89,8 +87,6 @@ def open_tagger_records(
         reading,
         feature_names=None if tagger.texts else names,
         n_features=len(names),
-        label_names=[str(label) for label in tagger.model.classes_],
-        remark=remark,
     )
 
 

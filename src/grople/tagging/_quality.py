@@ -12,9 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.baselines import Comparison, Report, compare_methods, make_method
-from grople.datasets import Bundle
-from grople.datasets._matrices import spread_labels
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, TextTable, spread_labels
 from grople.decision import METRIC_RULES, LabelHierarchy
 from grople.estimators import SEARCHED, GroPLE, GroPLECV, HierarchicalClassifier
 from grople.metrics import evaluate
@@ -22,14 +20,7 @@ from grople.tagging._examples import Examples
 from grople.tagging._features import FeatureSettings, learn_features, rows_of
 from grople.tagging._fitting import Tagger, check_closable, no_report
 
-__all__ = [
-    "Evaluation",
-    "check_folds",
-    "compare_on",
-    "evaluate_tagger",
-    "tagger_quality",
-    "widened",
-]
+__all__ = ["Evaluation", "check_folds", "compare_on", "evaluate_tagger", "tagger_quality"]
 
 
 def check_folds(n_rows: int, n_folds: int) -> None:
@@ -166,6 +157,7 @@ def evaluate_tagger(tagger: Tagger, found: Bundle | TextTable | Examples) -> Eva
     truth = spread_labels(examples.Y, examples.label_names, known)
     width = truth.shape[1]
     predicted = sp.csr_array(model.predict(X))
+    predicted.resize(truth.shape)  # labels that the model does not know are given to no row
 
     def scores(start: int, stop: int) -> Any:
         # A label that the model does not know is below all that it does.
@@ -173,7 +165,7 @@ def evaluate_tagger(tagger: Tagger, found: Bundle | TextTable | Examples) -> Eva
         unknown = ((0, 0), (0, width - len(known)))
         return np.pad(known_scores, unknown, constant_values=known_scores.min(initial=0.0) - 1.0)
 
-    measures = evaluate(truth, widened(predicted, width), scores)
+    measures = evaluate(truth, predicted, scores)
     rows = max(int(X.shape[0]), 1)
     return Evaluation(
         rows=int(X.shape[0]),
@@ -184,8 +176,3 @@ def evaluate_tagger(tagger: Tagger, found: Bundle | TextTable | Examples) -> Eva
         predicted_labels=float(predicted.nnz / rows),
         true_labels=float(truth.nnz / rows),
     )
-
-
-def widened(Y: Any, width: int) -> Any:
-    """Return labels with further columns that no row has."""
-    return sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))

@@ -1,0 +1,182 @@
+"""Texts with their tags: JSON lines or a JSON array of objects; and plain lines of text."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from grople.datasets._formats._batch import Batch
+from grople.datasets._names import TAGS, TEXT, known_name, listed
+from grople.datasets._reading import Reading
+from grople.datasets._tags import TagCells, TagColumn, is_whole
+from grople.errors import DataError
+from grople.files import Source, decode
+
+__all__ = ["JsonFile", "LinesFile"]
+
+
+class JsonFile:
+    """An open file of JSON objects, each with a text and its tags."""
+
+    texts = True
+    declared = False
+    feature_names: Sequence[str] = ()
+
+    def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
+        self._file = source.path
+        self._labelled = only is None
+        self._documents = _documents(source)
+        first = next(self._documents, [])
+        if first:
+            self._documents = itertools.chain([first], self._documents)
+            there, line = list(first[0].values), first[0].line
+            where: dict[str, Any] = {"file": source.path, "kind": "field", "line": line}
+            text = known_name(there, reading.text, TEXT, "the text", option="text", **where)
+            reading = replace(reading, text=text)
+            if self._labelled:
+                tags = known_name(there, reading.tags, TAGS, "the tags", option="tags", **where)
+                reading = replace(reading, tags=tags)
+        self._reading = reading
+        self._tags = TagCells(reading.separator, self._file)
+
+    @property
+    def reading(self) -> Reading:
+        """How the file is read, with the separator that was found."""
+        return replace(self._reading, separator=self._tags.separator)
+
+    @property
+    def label_names(self) -> list[str]:
+        """The tags that occur, sorted."""
+        return self._tags.index.names
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to tags."""
+        return list(self._tags.column.notes)
+
+    @property
+    def tag_column(self) -> TagColumn | None:
+        """How cells of tags were understood."""
+        return self._tags.column if self._labelled else None
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield texts, a megabyte of them at a time, with tags in columns as they came."""
+        text, tags = str(self._reading.text), str(self._reading.tags)
+        for documents in self._documents:
+            texts = [document.text(text) for document in documents]
+            Y = None
+            if self._labelled:
+                cells = [document.field(tags) for document in documents]
+                Y = self._tags.matrix(cells, [document.line for document in documents])
+            yield Batch(texts, Y, self._row_names(documents))
+
+    def finish(self, batch: Batch) -> Batch:
+        """Return tags in the order of their names."""
+        return batch if batch.Y is None else replace(batch, Y=self._tags.index.in_order(batch.Y))
+
+    def _row_names(self, documents: list[_Document]) -> list[str] | None:
+        ids = self._reading.ids
+        if ids is None:
+            return None
+        optional = self._reading.ids_optional
+        names = [str(d.field(ids)) for d in documents if ids in d.values or not optional]
+        return names if len(names) == len(documents) else None
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A JSON object with its place: a line, or its number in an array."""
+
+    values: dict[str, Any]
+    file: str
+    line: int | None
+    item: int | None = None
+
+    def field(self, key: str) -> Any:
+        if key not in self.values:
+            self.fail(f"no field {key!r}; {listed(list(self.values))}")
+        return self.values[key]
+
+    def text(self, key: str) -> str:
+        value = self.field(key)
+        if not isinstance(value, str):
+            self.fail(f"field {key!r} must be text")
+        if not is_whole(value):
+            self.fail(f"field {key!r} holds half a character")
+        return str(value)
+
+    def fail(self, reason: str) -> NoReturn:
+        place = "" if self.item is None else f"item {self.item}: "
+        raise DataError(f"{place}{reason}", file=self.file, line=self.line)
+
+
+class LinesFile:
+    """An open file of one text a line, without labels."""
+
+    texts = True
+    declared = True
+    tag_column = None
+    feature_names: Sequence[str] = ()
+    label_names: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
+        if only is None:
+            raise DataError("a file of plain lines holds no labels", file=source.path)
+        self.reading = reading
+        self._source = source
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the lines, as they arrive."""
+        for first, block in self._source.blocks():
+            lines = enumerate(block[:-1].split(b"\n"), first)
+            yield Batch([decode(line, self._source.path, number) for number, line in lines])
+
+    def finish(self, batch: Batch) -> Batch:
+        """Return the texts as they are."""
+        return batch
+
+
+def _documents(source: Source) -> Iterator[list[_Document]]:
+    """Yield documents, a megabyte at a time; those of an array at once."""
+    blocks = source.blocks()
+    for first, block in blocks:
+        if first == 1 and block.lstrip().startswith(b"["):
+            yield from _array(b"".join([block, *(more for _, more in blocks)]), source.path)
+            return
+        documents = [
+            _document(decode(line, source.path, number), source.path, number)
+            for number, line in enumerate(block[:-1].split(b"\n"), first)
+            if line.strip()
+        ]
+        if documents:
+            yield documents
+
+
+def _array(content: bytes, file: str) -> Iterator[list[_Document]]:
+    items = _parsed(decode(content, file, 1), file, 1)
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, dict):
+            raise DataError(f"item {number} of the array is no JSON object", file=file)
+    if items:
+        yield [_Document(item, file, None, number) for number, item in enumerate(items, 1)]
+
+
+def _document(line: str, file: str, number: int) -> _Document:
+    values = _parsed(line, file, number)
+    if not isinstance(values, dict):
+        raise DataError("expected a JSON object", file=file, line=number)
+    return _Document(values, file, number)
+
+
+def _parsed(text: str, file: str, line: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON: {error.msg} at position {error.colno}"
+        raise DataError(reason, file=file, line=line + error.lineno - 1) from error
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
+        raise DataError("unreadable JSON", file=file, line=line) from error

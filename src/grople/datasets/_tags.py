@@ -1,0 +1,295 @@
+"""Tags: cells of tags become label columns, and what separates the tags of a cell is found."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from grople.errors import DataError
+
+__all__ = [
+    "LabelIndex",
+    "TagCells",
+    "TagColumn",
+    "find_separator",
+    "is_whole",
+    "label_matrix",
+    "spread_labels",
+    "tags_of",
+]
+
+#: What may stand between tags, the likeliest first.
+SEPARATORS = ("|", ";", "\t", ",")
+#: Without a sign of anything else, a later file may have this.
+USUAL_SEPARATOR = ";"
+#: Words of a name repeat too: a space separates only if tags repeat so much more often by it, or
+#: half as much where whole cells hardly ever repeat.
+SPACE_GAIN = 3.0
+SPACE_GAIN_OF_UNIQUE = 1.5
+#: Rows to show, so that a person sees what was understood.
+SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True)
+class TagColumn:
+    """How the cells of a column of tags were understood.
+
+    Parameters
+    ----------
+    separator : str
+        What stands between tags; nothing if each cell is one tag.
+    found : bool
+        Whether it was found in the cells, or given.
+    rows : tuple of (str, tuple of str)
+        The first cells as written, each with its tags.
+    labels_a_row : float
+        Tags a row, on average.
+    warning : str, optional
+        What looks wrong: one tag a row although the cells hold what may be separators.
+    notes : tuple of str
+        What was changed: tags that were no text, or nothing but space.
+
+    Examples
+    --------
+    >>> print(TagColumn("|", True, (("war|drama", ("war", "drama")),), 2.0))
+    tags are separated by '|'
+    """
+
+    separator: str
+    found: bool
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    labels_a_row: float
+    warning: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.separator:
+            return "each cell is one tag"
+        return f"tags are separated by {self.separator!r}"
+
+
+def find_separator(cells: Iterable[Any]) -> str:
+    """Return what separates tags: of some marks the one by which tags repeat most.
+
+    Parameters
+    ----------
+    cells : iterable
+        Cells of tags; those that are not text say nothing.
+
+    Returns
+    -------
+    str
+        ``|``, ``;``, a tab, a comma or a space; ``""`` if whole cells repeat more; ``;`` if no
+        cell holds any of them.
+
+    Examples
+    --------
+    >>> find_separator(["war|drama", "drama, French", "drama|war"]), find_separator(["Rome, Italy"])
+    ('|', ',')
+    """
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
+    whole = _repeats(texts, "")
+    gains = {mark: _repeats(texts, mark) / whole for mark in SEPARATORS if _occurs(mark, texts)}
+    best = max(gains, key=lambda mark: gains[mark], default="")
+    if best and gains[best] >= 1:
+        return best
+    if _occurs(" ", texts):
+        needed = SPACE_GAIN if whole >= 2 else SPACE_GAIN_OF_UNIQUE
+        if _repeats(texts, " ") / whole >= needed:
+            return " "
+    return "" if best else USUAL_SEPARATOR
+
+
+def _occurs(mark: str, texts: Sequence[str]) -> bool:
+    return any(mark in text for text in texts)
+
+
+def _repeats(texts: Sequence[str], mark: str) -> float:
+    """Return how often a tag occurs, on average."""
+    tags = [tag for text in texts for tag in _split(text, mark)]
+    return len(tags) / max(len(set(tags)), 1) or 1.0
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Return the different tags of a cell, without space around them."""
+    parts = text.split(mark) if mark else [text]
+    return list(dict.fromkeys(tag for part in parts if (tag := part.strip())))
+
+
+class LabelIndex:
+    """Labels that are numbered as they come, and sorted in the end."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def names(self) -> list[str]:
+        """The labels in order: numbers by size, texts by their letters."""
+        return [str(label) for label in sorted(self._numbers)]
+
+    @property
+    def as_they_came(self) -> list[str]:
+        """The labels as they came."""
+        return [str(label) for label in self._numbers]
+
+    def numbers(self, labels: Iterable[Any]) -> list[int]:
+        """Return the numbers of labels; unknown ones get the next."""
+        known = self._numbers
+        return [known.setdefault(label, len(known)) for label in labels]
+
+    def matrix(self, rows: Iterable[Iterable[str]]) -> Any:
+        """Return the labels of rows as a CSR array of ones, in columns as they came."""
+        indices: list[int] = []
+        indptr = [0]
+        for row in rows:
+            indices += self.numbers(row)
+            indptr.append(len(indices))
+        ones = np.ones(len(indices), dtype=np.int64)
+        columns = np.array(indices, dtype=np.int32)
+        return sp.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, len(self)))
+
+    def in_order(self, Y: Any) -> Any:
+        """Return labels in columns as they came with the columns of the names."""
+        place = np.empty(len(self), dtype=np.int32)
+        place[[self._numbers[label] for label in sorted(self._numbers)]] = np.arange(len(self))
+        ordered = sp.csr_array((Y.data, place[Y.indices], Y.indptr), shape=(Y.shape[0], len(self)))
+        ordered.sum_duplicates()
+        ordered.data[:] = 1  # a label named twice in a row is still one label
+        return ordered
+
+
+class TagCells:
+    """Cells of tags, one a row: texts to be split, lists, or nothing."""
+
+    def __init__(self, separator: str | None, file: str) -> None:
+        self.index = LabelIndex()
+        self.separator = separator
+        self._found = separator is None
+        self._file = file
+        self._first: list[tuple[str, tuple[str, ...]]] = []
+        self._rows = self._tags = self._dropped = self._converted = 0
+        self._marks: set[str] = set()
+
+    def settle(self, cells: Iterable[Any]) -> None:
+        """Find the separator in some cells, unless it was given."""
+        if self.separator is None:
+            self.separator = find_separator(cells)
+
+    def matrix(self, cells: Sequence[Any], lines: Sequence[int | None] | None = None) -> Any:
+        """Return the tags of some rows as a CSR array, in columns as they came."""
+        self.settle(cells)
+        rows = [self._tags_of(cell, row, lines) for row, cell in enumerate(cells)]
+        for cell, tags in zip(cells, rows[: SHOWN_ROWS - len(self._first)], strict=False):
+            shown = cell if isinstance(cell, str) else ", ".join(map(str, cell or ()))
+            self._first.append((shown, tuple(tags)))
+        self._rows += len(rows)
+        self._tags += sum(map(len, rows))
+        return self.index.matrix(rows)
+
+    @property
+    def column(self) -> TagColumn:
+        """How the cells so far were understood."""
+        warning = None
+        if self._marks and self.separator not in self._marks and self._tags <= self._rows:
+            marks = ", ".join(map(repr, sorted(self._marks)))
+            first = min(self._marks, key=SEPARATORS.index)
+            warning = (
+                f"no row has more than one tag, but some cells hold {marks}: pass "
+                f"separator={first!r} if it separates tags"
+            )
+        counts = {"tags were empty and left out": self._dropped,
+                  "tags were numbers or truth values, taken as texts": self._converted}  # fmt: skip
+        return TagColumn(
+            self.separator or "", self._found, tuple(self._first),
+            self._tags / max(self._rows, 1), warning,
+            tuple(f"{number:,} {what}" for what, number in counts.items() if number),
+        )  # fmt: skip
+
+    def _tags_of(self, cell: Any, row: int, lines: Sequence[int | None] | None) -> list[str]:
+        if cell is None or cell != cell:  # NaN is nothing
+            return []
+        if isinstance(cell, str):
+            if not is_whole(cell):
+                self._fail("tags hold half a character", row, lines)
+            self._marks.update(mark for mark in SEPARATORS if mark in cell)
+            return _split(cell, str(self.separator))
+        items = cell if isinstance(cell, list | tuple) else [cell]
+        return list(dict.fromkeys(self._cleaned(items, row, lines)))
+
+    def _cleaned(
+        self, items: Iterable[Any], row: int, lines: Sequence[int | None] | None
+    ) -> list[str]:
+        tags = []
+        for item in items:
+            if isinstance(item, bool | int | float) and item == item:
+                self._converted += 1
+                item = str(item).lower() if isinstance(item, bool) else str(item).removesuffix(".0")
+            elif item is not None and item == item and not isinstance(item, str):
+                self._fail("tags must be text or a list of texts", row, lines)
+            tag = item.strip() if isinstance(item, str) else ""
+            if not tag:
+                self._dropped += 1
+                continue
+            if not is_whole(tag):
+                self._fail("a tag holds half a character", row, lines)
+            tags.append(tag)
+        return tags
+
+    def _fail(self, reason: str, row: int, lines: Sequence[int | None] | None) -> NoReturn:
+        if lines is not None and lines[row] is not None:
+            raise DataError(reason, file=self._file, line=lines[row])
+        raise DataError(f"row {self._rows + row + 1}: {reason}", file=self._file)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text has no half of a character, which JSON can spell but no file can hold."""
+    if text.isascii() or text.isprintable():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def label_matrix(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
+    """Return the tags of each row as a CSR array of ones, and their names in order.
+
+    Examples
+    --------
+    >>> Y, names = label_matrix([["game", "board"], ["game"]])
+    >>> Y.toarray().tolist(), names
+    ([[1, 1], [0, 1]], ['board', 'game'])
+    """
+    index = LabelIndex()
+    Y = index.matrix(rows)
+    return index.in_order(Y), index.names
+
+
+def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
+    """Return labels with the columns of those known; others stand behind.
+
+    Examples
+    --------
+    >>> spread_labels([[1, 0], [1, 1]], ["b", "z"], ["a", "b"]).toarray().tolist()
+    [[0, 1, 0], [0, 1, 1]]
+    """
+    place = {name: i for i, name in enumerate(dict.fromkeys([*known, *names]))}
+    columns = np.array([place[name] for name in names], dtype=np.intp)
+    Y = sp.coo_array(Y)
+    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
+
+
+def tags_of(Y: Any, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of each row's labels."""
+    bounds = Y.indptr.tolist()
+    labels = [names[column] for column in Y.indices.tolist()]
+    return tuple(tuple(labels[start:end]) for start, end in itertools.pairwise(bounds))
