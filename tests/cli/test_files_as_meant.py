@@ -45,6 +45,30 @@ def test_texts_of_any_language_are_learnt(grople_command, isolated, tmp_path, la
     assert answer["labels"][0]["label"] == "game"
 
 
+ROWS = [("a chess game", "board", "play"), ("a card game", "cards", "play"),
+        ("a clock", "time", "tool"), ("a web server", "net", "tool")]  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", ["|", ";", ",", "\t"])
+def test_tags_are_cut_where_they_repeat(grople_command, isolated, tmp_path, separator):
+    rows = [f'{text},"{first}{separator}{second}"' for text, first, second in ROWS * 5]
+    (tmp_path / "t.csv").write_text("\n".join(["text,tags", *rows]) + "\n")
+    fit = ("fit", "t.csv", "-o", "t.grople", "--method", "ridge", "--folds", "0")
+    text = said(grople_command(*fit))
+    assert "a chess game → board, play" in text
+    assert f"tags are separated by {separator!r}" in text
+    assert "6 labels, 2.00 a row" in text
+    # The model remembers; a person may say otherwise.
+    measured = json.loads(said(grople_command("evaluate", "t.grople", "t.csv", "--json")))
+    assert measured["unknown_labels"] == []
+    whole = said(grople_command(*fit, "--separator", ""))
+    assert "4 labels, 1.00 a row" in whole
+    assert "Warning: cells hold what may stand between tags" in whole
+    given = said(grople_command(*fit, "--separator", separator))
+    assert "6 labels, 2.00 a row" in given
+    assert "Note: tags are separated" not in given
+
+
 def test_a_word_that_every_text_has_once_is_enough(grople_command, isolated, tmp_path):
     write_lines(tmp_path / "t.jsonl", [("chess", ["game"]), ("apache", ["net"])])
     said(grople_command("fit", "t.jsonl", "-o", "t.grople", "--folds", "0", "--no-characters"))

@@ -63,6 +63,12 @@ def show_rows(examples: Examples, console: Console) -> None:
     for what, labels in examples.first_rows():
         shown = shorten(what, WIDTH, placeholder=" …")
         console.print(f"{shown} → {_some(labels)}", style="dim", soft_wrap=True)
+    column = examples.tag_column
+    if column is not None and column.warning is not None:
+        warning = "cells hold what may stand between tags, but each is one: see --separator"
+        console.print(f"Warning: {warning}", style="yellow")
+    elif column is not None and column.found and column.labels_a_row > 1:
+        console.print(f"Note: {column}")
     separator = examples.level_separator
     if separator is not None:
         console.print(f"Note: label names have levels: see --hierarchy {separator!r}")

@@ -79,7 +79,7 @@ FEATURES: dict[str, Any] = {
     "pairs": option("--pairs", Switch, "", "Also learn from pairs of features that occur together: "
                     "slower, often better."),
     "max_features": option("--max-features", int | None, "N", "Keep the N most frequent terms of "
-                           "texts [20000].", min=1),
+                           "texts [15000].", min=1),
     "ngrams": option("--ngrams", int | None, "N", "Longest run of words that is a term [2].",
                      min=1, max=5),
     "characters": option("--characters/--no-characters", Switch, "", "Also learn from runs of "

@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: Terms of texts that are kept, of words and of characters.
-MAX_TERMS = 20_000
+MAX_TERMS = 15_000
 #: Characters are features too where so many of the words in texts stand in no other text.
 LONELY_WORDS = 0.1
 
