@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import data_folder, table
 from grople.baselines import METHODS, make_method
-from grople.datasets import TextTable, read_texts, spread_labels
+from grople.datasets import TextTable, read_examples, spread_labels
 from grople.features import fit_text
 from grople.metrics import evaluate
 from grople.tagging import Examples
@@ -41,7 +41,7 @@ def run(quick: bool = False) -> str:
     folder = data_folder()
     if folder is None:
         return "Debian's package descriptions are not here: set GROPLE_DATA."
-    texts = read_texts(folder / "debtags" / "debtags.jsonl.gz")
+    texts, _ = read_examples(folder / "debtags" / "debtags.jsonl.gz")
     order = np.random.RandomState(0).permutation(len(texts))
     train, test = (order[:2000], order[2000:3000]) if quick else (order[:25000], order[25000:])
     known, unseen = part(texts, train), part(texts, test)

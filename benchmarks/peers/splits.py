@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks import data_folder
 from benchmarks.peers.table import FOLDER
-from grople.datasets import make_grouped_multilabel, read_texts
+from grople.datasets import make_grouped_multilabel, read_examples
 from grople.features import fit_text
 from grople.study import splits
 from grople.tagging import Examples
@@ -133,7 +133,7 @@ def _debian() -> tuple[Any, Any, Any, Any]:
     folder = data_folder()
     if folder is None:
         raise SystemExit("Debian's package descriptions are not here: set GROPLE_DATA.")
-    texts = read_texts(folder / "debtags" / "debtags.jsonl.gz")
+    texts, _ = read_examples(folder / "debtags" / "debtags.jsonl.gz")
     order = np.random.default_rng(0).permutation(len(texts))
     train = np.zeros(len(texts), dtype=bool)
     train[order[: len(texts) * 4 // 5]] = True

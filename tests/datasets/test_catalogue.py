@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from grople.datasets import Bundle, Entry, _download, fetch, find, load, locate, names, read, write
-from grople.datasets._catalogue import RemoteFile, cache_dir
+from grople.datasets._catalogue import RemoteFile
 from grople.datasets._download import git_blob_id
+from grople.datasets._places import cache_dir
 from grople.errors import DataError
 
 ARFF = b"@relation tiny\n@attribute a numeric\n@attribute y {0,1}\n@data\n1.5,1\n0,0\n2,1\n"

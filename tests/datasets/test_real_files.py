@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from grople.datasets import Bundle, read, read_texts, write
+from grople.datasets import Bundle, Reading, read, read_examples, write
 from grople.datasets._formats._arff_rows import RowParser
 
 pytestmark = pytest.mark.data
@@ -113,7 +113,8 @@ def test_every_npz_file(shared_data: Path) -> None:
 
 
 def test_debian_tags(shared_data: Path) -> None:
-    table = read_texts(shared_data / "debtags" / "debtags.jsonl.gz", ids="package")
+    file = shared_data / "debtags" / "debtags.jsonl.gz"
+    table, _ = read_examples(file, Reading(ids="package"))
     assert len(table) == 30_303
     assert table.ids[0] == "0ad"
     labels = sorted({tag for tags in table.tags for tag in tags})

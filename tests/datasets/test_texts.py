@@ -19,7 +19,6 @@ from grople.datasets import (
     read,
     read_blocks,
     read_examples,
-    read_texts,
     spread_labels,
 )
 from grople.errors import DataError
@@ -32,7 +31,7 @@ from tests.datasets.samples import JSONL
 def test_texts_of_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes(JSONL)
-    table = read_texts(file)
+    table, _ = read_examples(file)
     assert table.texts == ("a chess game", "a chess clock")
     assert table.tags == (("game",), ("clock", "game"))
     assert (len(table), table.name) == (2, "x")
@@ -46,7 +45,7 @@ def test_texts_of_json_lines(tmp_path: Path) -> None:
 def test_fields(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"body": "hello", "topics": ["b", "a", "b"], "key": "k1"}\n\n')
-    table = read_texts(file, text="Body", labels="topics", ids="key")
+    table = read_examples(file, Reading(text="Body", tags="topics", ids="key"))[0]
     assert (table.texts, table.tags, table.ids) == (("hello",), (("a", "b"),), ("k1",))
     assert isinstance(read_examples(file, Reading(text="body", labels="topics"))[0], TextTable)
 
@@ -58,7 +57,7 @@ def test_tags_are_cleaned_and_counted(tmp_path: Path, key: str) -> None:
     objects = ", ".join(f'{{"Text": "word", "{key}": {cell}}}' for cell in cells)
     for content in (f"[{objects}]", objects.replace("}, {", "}\n{")):
         file.write_text(content)
-        table = read_texts(file)
+        table, _ = read_examples(file)
         assert table.tags == (("3", "a", "true"), ("2", "a"), (), ("a", "b"), (), ("7",), ("a",))
         empty, converted = table.notes
         assert empty.startswith("3 tags were empty")
@@ -86,7 +85,7 @@ def test_refused(tmp_path: Path, line: bytes, reason: str) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes(JSONL + line + b"\n")
     with pytest.raises(DataError, match=reason) as caught:
-        read_texts(file)
+        read_examples(file)
     assert caught.value.line == 3
 
 
@@ -107,12 +106,6 @@ def test_nothing_to_learn_from(tmp_path: Path, content: Any, reason: str) -> Non
     file.write_bytes(content)
     with pytest.raises(DataError, match=reason):
         read(file, format="jsonl")
-
-
-def test_numbers_are_no_texts(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("a,tags\n1,x\n")
-    with pytest.raises(DataError, match="holds no texts"):
-        read_texts(tmp_path / "x.csv")
 
 
 # -- separators ----------------------------------------------------------------------------------

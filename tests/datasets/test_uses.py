@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from grople import GroPLE
 from grople.datasets import (
     Bundle,
+    MixedTable,
     Reading,
     aligned_features,
     make_grouped_multilabel,
@@ -28,6 +29,7 @@ from grople.datasets import (
     write,
 )
 from grople.errors import DataError
+from grople.features import TableFeatures
 from tests.datasets.samples import dense, workbook
 
 DATA = make_grouped_multilabel(240, 12, 6, n_groups=2, random_state=3)
@@ -153,7 +155,7 @@ def test_numbers_are_the_same_in_every_use(numbers):
     assert np.array_equal(examples.Y.toarray(), Y[:, backwards])
     blocks = read_blocks(path, reading, block_bytes=SMALL)
     found, labels, names, parts = whole_of(blocks)
-    assert len(parts) > 3
+    assert len(parts) >= 3
     assert blocks.reading == how
     assert np.array_equal(found, dense(examples.X))
     assert np.array_equal(labels, examples.Y.toarray())
@@ -201,12 +203,12 @@ def test_texts_are_the_same_in_every_use(tmp_path, form):
     assert examples.texts == tuple(TEXTS)
     assert examples.tags == tuple(tuple(sorted(tags)) for tags in TEXT_TAGS)
     assert examples.ids == tuple(map(str, range(60)))
-    blocks = read_blocks(path, Reading(ids="id"))
+    blocks = read_blocks(path, Reading(ids="id"), block_bytes=300)
     assert blocks.texts
     assert blocks.reading == how
     assert tuple(blocks.label_names) == ("t6", "t7", "t8", "t9")
     parts = list(blocks)
-    assert len(parts) > 3 or form == "json array"
+    assert len(parts) >= 3
     for field in ("texts", "tags", "ids"):
         assert sum((getattr(part, field) for part in parts), ()) == getattr(examples, field)
     with open_records(path, how.for_records(None), feature_names=None) as records:
@@ -412,6 +414,37 @@ def test_columns_are_chosen_by_name_prefix_and_exclusion(tmp_path):
     ):
         with pytest.raises(DataError, match=said):
             read_examples(file, Reading(labels="good,bad", **wrong))
+
+
+def test_columns_of_mixed_kinds(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("city,x,day,tags\nRome,1,2024-05-01,a|b\n,2,,b\n")
+    with pytest.raises(DataError, match="line 2: column 'city': 'Rome' is not a number"):
+        read_examples(file)
+    table, reading = read_examples(file, mixed=True)
+    assert isinstance(table, MixedTable)
+    assert {name: list(column) for name, column in table.columns.items()} == {
+        "city": ["Rome", None], "x": ["1", "2"], "day": ["2024-05-01", None],
+    }  # fmt: skip
+    assert (len(table), table.label_names) == (2, ("a", "b"))
+    assert table.Y.toarray().tolist() == [[1, 1], [0, 1]]
+    assert TableFeatures(min_rows=1).fit_transform(table.columns).shape[0] == 2
+    # Later files are read so too, also where all cells are numbers.
+    file.write_text("x,city,tags\n1,2,a\n")
+    assert isinstance(read_examples(file, reading)[0], MixedTable)
+    with open_records(file, reading, feature_names=None, columns=["city", "x"]) as records:
+        (block,) = records
+    assert (len(block), {key: list(cells) for key, cells in block.content.items()}) == (
+        1, {"city": ["2"], "x": ["1"]},
+    )  # fmt: skip
+    with pytest.raises(DataError, match="not read in blocks"):
+        read_blocks(file, reading)
+    file.write_text("1 2 1\n0 0:1\n")
+    with (
+        pytest.raises(DataError, match="learnt from a table"),
+        open_records(file, Reading(), feature_names=None, columns=["x"]) as records,
+    ):
+        list(records)
 
 
 def test_features_are_chosen_by_name_in_other_formats(tmp_path):

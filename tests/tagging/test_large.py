@@ -19,7 +19,7 @@ from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 from tests.tagging.things import fitted_afresh
 
 DATA = make_grouped_multilabel(240, 12, 6, n_groups=2, random_state=3)
-SMALL = 1500
+SMALL = 700
 
 
 @pytest.fixture(autouse=True)

@@ -1,29 +1,14 @@
 """Multi-label data: load by name, read and write files, describe, make."""
 
-from grople.datasets._bundle import Bundle, NumberedNames, TextTable
-from grople.datasets._catalogue import (
-    Entry,
-    Location,
-    fetch,
-    find,
-    is_a_file,
-    load,
-    locate,
-    names,
-    read_examples,
-)
+from grople.datasets._blocks import Blocks, read_blocks
+from grople.datasets._bundle import Bundle, MixedTable, NumberedNames, TextTable
+from grople.datasets._catalogue import Entry, find, names
 from grople.datasets._detect import READERS, detect
 from grople.datasets._download import Progress
-from grople.datasets._read import (
-    Blocks,
-    Records,
-    aligned_features,
-    open_records,
-    read,
-    read_blocks,
-    read_texts,
-)
+from grople.datasets._places import Location, fetch, is_a_file, load, locate, read_examples
+from grople.datasets._read import read
 from grople.datasets._reading import Reading
+from grople.datasets._records import Records, aligned_features, open_records
 from grople.datasets._summary import Summary, describe
 from grople.datasets._synthetic import make_grouped_multilabel
 from grople.datasets._tags import TagColumn, find_separator, label_matrix, spread_labels
@@ -32,9 +17,9 @@ from grople.datasets._writers import WRITERS, write
 __all__ = [
     "Bundle",
     "TextTable",
+    "MixedTable",
     "load",
     "read",
-    "read_texts",
     "read_examples",
     "Reading",
     "TagColumn",

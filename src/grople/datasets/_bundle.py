@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from grople.datasets._tags import TagColumn
 from grople.metrics import label_indicator
 
-__all__ = ["Bundle", "NumberedNames", "TextTable"]
+__all__ = ["Bundle", "MixedTable", "NumberedNames", "TextTable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +150,41 @@ class TextTable:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """Columns of mixed kinds (numbers, dates, words) with labels, as a file holds them.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        Numbers, or objects with None where a cell is empty.
+    Y : csr_array of shape (n_rows, n_labels)
+        Labels.
+    label_names, row_names : tuple of str
+        Names of labels and rows; the latter are empty where rows have none.
+    name, source, notes, tag_column
+        As in :class:`Bundle`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(MixedTable({"city": np.array(["Rome", None], object)}, np.eye(2), ("a", "b")))
+    2
+    """
+
+    columns: dict[str, Any]
+    Y: Any
+    label_names: tuple[str, ...]
+    row_names: tuple[str, ...] = ()
+    name: str = "table"
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    tag_column: TagColumn | None = None
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
 
 
 class NumberedNames(Sequence[str]):

@@ -66,6 +66,8 @@ class Reading:
         MATLAB: whether the labels are stored labels × rows; needed only for a square matrix.
     ids_optional : bool
         Whether a file need not have the `ids`: another had.
+    mixed : bool
+        Tables: whether features are columns of mixed kinds, not a matrix of numbers.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Reading:
     variable: str | None = None
     transposed: bool | None = None
     ids_optional: bool = False
+    mixed: bool = False
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING_RULES:

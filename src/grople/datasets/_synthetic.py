@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.datasets._bundle import Bundle
+from grople.errors import Number, Whole, check_parameters
 
 __all__ = ["make_grouped_multilabel"]
 
@@ -18,40 +19,6 @@ BLOCK_ROWS = 1 << 16
 REDRAWS = 8
 
 Integers = NDArray[np.int64]
-
-
-@overload
-def make_grouped_multilabel(
-    n_rows: int = ...,
-    n_features: int = ...,
-    n_labels: int = ...,
-    n_groups: int = ...,
-    *,
-    cardinality: float = ...,
-    features_per_row: float = ...,
-    features_per_label: int = ...,
-    tail: float = ...,
-    noise: float = ...,
-    random_state: Any = ...,
-    return_groups: Literal[False] = ...,
-) -> Bundle: ...
-
-
-@overload
-def make_grouped_multilabel(
-    n_rows: int = ...,
-    n_features: int = ...,
-    n_labels: int = ...,
-    n_groups: int = ...,
-    *,
-    cardinality: float = ...,
-    features_per_row: float = ...,
-    features_per_label: int = ...,
-    tail: float = ...,
-    noise: float = ...,
-    random_state: Any = ...,
-    return_groups: Literal[True],
-) -> tuple[Bundle, Integers]: ...
 
 
 def make_grouped_multilabel(
@@ -67,7 +34,7 @@ def make_grouped_multilabel(
     noise: float = 0.1,
     random_state: Any = None,
     return_groups: bool = False,
-) -> Bundle | tuple[Bundle, Integers]:
+) -> Any:
     """Make sparse multi-label data in which labels of a group occur together.
 
     Each row belongs to one group of labels. It draws its labels from that group, by popularity,
@@ -109,9 +76,17 @@ def make_grouped_multilabel(
     >>> make_grouped_multilabel(500, 100, 20, 4, random_state=0)
     Bundle('grouped': 500 rows, 100 sparse features, 20 labels, 2.768 a row)
     """
-    _validate(n_rows, n_features, n_labels, n_groups, cardinality, features_per_row, tail, noise)
-    if features_per_label < 2:
-        raise ValueError(f"features_per_label must be at least 2, not {features_per_label!r}")
+    check_parameters(
+        "make_grouped_multilabel",
+        {
+            **dict.fromkeys(("n_rows", "n_features", "n_labels", "n_groups"), Whole(1)),
+            **dict.fromkeys(("cardinality", "features_per_row"), Number(1)),
+            "features_per_label": Whole(2), "tail": Number(), "noise": Number(0, 1),
+        },
+        locals(),
+    )  # fmt: skip
+    if n_groups > n_labels:
+        raise ValueError(f"n_groups ({n_groups}) must not exceed n_labels ({n_labels})")
     rng = np.random.default_rng(random_state)
     plan = _Plan(rng, n_features, n_labels, n_groups, features_per_label, tail)
     X_blocks, Y_blocks = [], []
@@ -211,31 +186,3 @@ def _csr(values: Any, rows: Integers, columns: Integers, shape: tuple[int, int])
     """Return a CSR array whose places are 32-bit numbers, as liblinear and others want them."""
     places = rows.astype(np.int32), columns.astype(np.int32)
     return sp.csr_array((values, places), shape=shape)
-
-
-def _validate(
-    n_rows: int,
-    n_features: int,
-    n_labels: int,
-    n_groups: int,
-    cardinality: float,
-    features_per_row: float,
-    tail: float,
-    noise: float,
-) -> None:
-    for name, value in (
-        ("n_rows", n_rows),
-        ("n_features", n_features),
-        ("n_labels", n_labels),
-        ("n_groups", n_groups),
-        ("cardinality", cardinality),
-        ("features_per_row", features_per_row),
-    ):
-        if not value >= 1:
-            raise ValueError(f"{name} must be at least 1, not {value!r}")
-    if n_groups > n_labels:
-        raise ValueError(f"n_groups ({n_groups}) must not exceed n_labels ({n_labels})")
-    if not tail >= 0:
-        raise ValueError(f"tail must not be negative, not {tail!r}")
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise must lie between 0 and 1, not {noise!r}")

@@ -31,6 +31,8 @@ USUAL_SEPARATOR = ";"
 #: half as much where whole cells hardly ever repeat.
 SPACE_GAIN = 3.0
 SPACE_GAIN_OF_UNIQUE = 1.5
+#: Cells whose tags are remembered, because they come again.
+REMEMBERED_CELLS = 1 << 16
 #: Rows to show, so that a person sees what was understood.
 SHOWN_ROWS = 3
 
@@ -135,11 +137,6 @@ class LabelIndex:
         """The labels in order: numbers by size, texts by their letters."""
         return [str(label) for label in sorted(self._numbers)]
 
-    @property
-    def as_they_came(self) -> list[str]:
-        """The labels as they came."""
-        return [str(label) for label in self._numbers]
-
     def numbers(self, labels: Iterable[Any]) -> list[int]:
         """Return the numbers of labels; unknown ones get the next."""
         known = self._numbers
@@ -147,10 +144,11 @@ class LabelIndex:
 
     def matrix(self, rows: Iterable[Iterable[str]]) -> Any:
         """Return the labels of rows as a CSR array of ones, in columns as they came."""
+        known = self._numbers
         indices: list[int] = []
         indptr = [0]
         for row in rows:
-            indices += self.numbers(row)
+            indices += [known.setdefault(label, len(known)) for label in row]
             indptr.append(len(indices))
         ones = np.ones(len(indices), dtype=np.int64)
         columns = np.array(indices, dtype=np.int32)
@@ -177,6 +175,7 @@ class TagCells:
         self._first: list[tuple[str, tuple[str, ...]]] = []
         self._rows = self._tags = self._dropped = self._converted = 0
         self._marks: set[str] = set()
+        self._split: dict[str, list[str]] = {}
 
     def settle(self, cells: Iterable[Any]) -> None:
         """Find the separator in some cells, unless it was given."""
@@ -198,7 +197,7 @@ class TagCells:
     def column(self) -> TagColumn:
         """How the cells so far were understood."""
         warning = None
-        if self._marks and self.separator not in self._marks and self._tags <= self._rows:
+        if self._marks and self._tags <= self._rows:
             marks = ", ".join(map(repr, sorted(self._marks)))
             first = min(self._marks, key=SEPARATORS.index)
             warning = (
@@ -217,10 +216,16 @@ class TagCells:
         if cell is None or cell != cell:  # NaN is nothing
             return []
         if isinstance(cell, str):
+            if cell in self._split:
+                return self._split[cell]
             if not is_whole(cell):
                 self._fail("tags hold half a character", row, lines)
-            self._marks.update(mark for mark in SEPARATORS if mark in cell)
-            return _split(cell, str(self.separator))
+            tags = _split(cell, str(self.separator))
+            if len(tags) == 1:
+                self._marks.update(mark for mark in SEPARATORS if mark in tags[0])
+            if len(self._split) < REMEMBERED_CELLS:
+                self._split[cell] = tags
+            return tags
         items = cell if isinstance(cell, list | tuple) else [cell]
         return list(dict.fromkeys(self._cleaned(items, row, lines)))
 

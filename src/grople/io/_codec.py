@@ -288,7 +288,8 @@ def _characters(codes: Array, kind: Any) -> Array:
 
 def _check_sparse(parts: list[Array], rows: int, columns: int) -> None:
     """Refuse places outside the matrix, which compiled code would follow anywhere."""
-    complaint = csr_complaint(*parts, (rows, columns))
+    data, indices, indptr = parts
+    complaint = csr_complaint(data, indices, indptr, (rows, columns))
     if complaint is not None:
         raise ModelFileError(f"a sparse matrix does not fit together: {complaint}")
 

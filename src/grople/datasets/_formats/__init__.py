@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from grople.datasets._formats._arff import ArffFile
 from grople.datasets._formats._batch import Batch, Reader, stack
+from grople.datasets._formats._columns import NoNumberError
 from grople.datasets._formats._jsonl import JsonFile, LinesFile
 from grople.datasets._formats._matlab import MatlabFile
 from grople.datasets._formats._npy import ArraysFile
@@ -14,11 +12,11 @@ from grople.datasets._formats._npz import NpzFile
 from grople.datasets._formats._svmlight import ExtremeFile, LibsvmFile
 from grople.datasets._formats._tables import TableFile
 
-__all__ = ["FORMATS", "Batch", "Reader", "stack"]
+__all__ = ["FORMATS", "Batch", "NoNumberError", "Reader", "stack"]
 
 #: What opens a file of each format: called with a source, a reading and, where labels are not
 #: wanted, the names of the features that are.
-FORMATS: dict[str, Callable[..., Any]] = {
+FORMATS: dict[str, type[Reader]] = {
     "arff": ArffFile,
     "extreme": ExtremeFile,
     "libsvm": LibsvmFile,

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from grople.datasets._formats._arff_header import Attribute, Header, read_header
 from grople.datasets._formats._arff_rows import RowParser
 from grople.datasets._formats._arff_values import domains_of, is_ambiguous
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._formats._mulan import read_label_names
 from grople.datasets._matrices import compact
 from grople.datasets._reading import Reading, label_names_of
@@ -35,14 +35,11 @@ _PART = re.compile(r"[-_](train|test|sparse)$", re.IGNORECASE)
 _IDENTIFIER_SIZE = 10
 
 
-class ArffFile:
+class ArffFile(Reader):
     """An open ARFF file."""
 
-    texts = False
-    tag_column = None
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self.reading = reading
+        super().__init__(source, reading, only)
         blocks = source.blocks()
         header, line, rest = read_header(blocks, source.path)
         self._attributes = header.attributes
@@ -50,13 +47,13 @@ class ArffFile:
         place = {attribute.name: i for i, attribute in enumerate(self._attributes)}
         for unknown in set(reading.ignore) - set(place):
             raise DataError(f"no attribute {unknown!r} to ignore", file=source.path)
-        self.label_names: tuple[str, ...] = ()
         left_out = set(reading.ignore)
         if only is None:
             self.label_names = tuple(_label_names(reading.labels, header, source))
             left_out |= set(self.label_names)
         else:
-            left_out = {a.name for a in self._attributes if not _columns_of(a) & set(only)}
+            wanted = set(only)
+            left_out = {a.name for a in self._attributes if wanted.isdisjoint(_columns_of(a))}
         self._labels = [place[name] for name in self.label_names]
         self._features = [i for i, a in enumerate(self._attributes) if a.name not in left_out]
         read = {*self._labels, *self._features}
@@ -68,52 +65,16 @@ class ArffFile:
             for index in self._features
             if only is None and len(self._attributes[index].values or ()) >= _IDENTIFIER_SIZE
         }
-        self._n_rows = 0
-
-    @property
-    def declared(self) -> bool:
-        """Whether no attribute may turn out to name the rows."""
-        return not self._identifiers
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The columns: attributes, and the values of those that have several."""
-        names: list[str] = []
-        for index in self._kept():
-            attribute = self._attributes[index]
-            several = attribute.values is not None and len(attribute.values) > 2
-            names += (
-                [f"{attribute.name}={value}" for value in attribute.values or ()]
-                if several
-                else [attribute.name]
-            )
-        return names
-
-    @property
-    def notes(self) -> list[str]:
-        """What was left out, and what was guessed."""
-        notes = []
-        named = self._named_by()
-        for index in self._features:
-            attribute = self._attributes[index]
-            if attribute.skipped:
-                notes.append(f"text attribute {attribute.name!r} left out")
-            elif index in named:
-                notes.append(f"identifier attribute {attribute.name!r} left out")
-        unclear = {kind for kind in {a.values for a in self._attributes} if is_ambiguous(kind)}
-        guessed = [a.name for a in self._attributes if a.values in unclear]
-        if guessed:
-            notes.append(
-                f"{len(guessed)} two-valued attributes do not say which value means yes "
-                f"({guessed[0]!r} first): the second value counts as 1"
-            )
-        return notes
+        self._named_by: list[int] = []
+        self.declared = not self._identifiers
+        self._settle()
 
     def batches(self) -> Iterator[Batch]:
         """Yield the cells of the rows, one column an attribute."""
+        n_rows = 0
         for first, block in self._blocks:
             cells = self._parser.parse(first, block)
-            self._n_rows += cells.shape[0]
+            n_rows += cells.shape[0]
             for index, used in list(self._identifiers.items()):
                 codes = _codes(cells, index)
                 whole = not np.isnan(codes).any() and np.unique(codes).size == codes.size
@@ -122,13 +83,18 @@ class ArffFile:
                 else:
                     used[codes.astype(np.intp)] = True
             yield Batch(cells)
+        if self._identifiers and n_rows >= _IDENTIFIER_SIZE:
+            self._named_by = list(self._identifiers)
+            self._settle()
 
     def finish(self, batch: Batch) -> Batch:
         """Return features, labels and the names of the rows, made of their cells."""
         cells = batch.X
         plain: list[int] = []
         groups: list[tuple[int, Any]] = []
-        for index in self._kept():
+        for index in self._features:
+            if self._attributes[index].skipped or index in self._named_by:
+                continue
             values = self._attributes[index].values
             if values is None or len(values) <= 2:
                 plain.append(index)
@@ -140,26 +106,37 @@ class ArffFile:
         if sp.issparse(X):
             X.eliminate_zeros()
         names = None
-        for index in self._named_by()[:1]:
+        for index in self._named_by[:1]:
             values = self._attributes[index].values or ()
             names = [values[int(code)] for code in _codes(cells, index)]
         return Batch(compact(X), sp.csr_array(cells[:, self._labels]), names)
 
-    def _kept(self) -> list[int]:
-        """Return the attributes that are features."""
-        named = self._named_by()
-        return [i for i in self._features if not self._attributes[i].skipped and i not in named]
+    def _settle(self) -> None:
+        """Note the columns, what was left out, and what was guessed."""
+        names, notes = [], []
+        for index in self._features:
+            attribute = self._attributes[index]
+            if attribute.skipped:
+                notes.append(f"text attribute {attribute.name!r} left out")
+            elif index in self._named_by:
+                notes.append(f"identifier attribute {attribute.name!r} left out")
+            else:
+                names += _columns_of(attribute)
+        unclear = {kind for kind in {a.values for a in self._attributes} if is_ambiguous(kind)}
+        guessed = [a.name for a in self._attributes if a.values in unclear]
+        if guessed:
+            notes.append(
+                f"{len(guessed)} two-valued attributes do not say which value means yes "
+                f"({guessed[0]!r} first): the second value counts as 1"
+            )
+        self.feature_names, self.notes = names, notes
 
-    def _named_by(self) -> list[int]:
-        """Return the attributes that name the rows."""
-        return list(self._identifiers) if self._n_rows >= _IDENTIFIER_SIZE else []
 
-
-def _columns_of(attribute: Attribute) -> set[str]:
-    """Return the features that an attribute may become."""
+def _columns_of(attribute: Attribute) -> list[str]:
+    """Return the features that an attribute becomes: itself, or each of several values."""
     if attribute.values is None or len(attribute.values) <= 2:
-        return {attribute.name}
-    return {f"{attribute.name}={value}" for value in attribute.values}
+        return [attribute.name]
+    return [f"{attribute.name}={value}" for value in attribute.values]
 
 
 def _label_names(labels: Any, header: Header, source: Source) -> list[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from grople.datasets._matrices import stacked
 from grople.datasets._reading import Reading
 from grople.datasets._tags import TagColumn
+from grople.files import Source
 
 __all__ = ["Batch", "Reader", "stack"]
 
@@ -20,8 +23,8 @@ class Batch:
 
     Parameters
     ----------
-    X : array, csr_array or list of str
-        Features, or texts.
+    X : array, csr_array, list of str or dict of arrays
+        Features, or texts, or columns of mixed kinds.
     Y : csr_array or None
         Labels; None where nobody asked for them.
     row_names : list of str or None
@@ -35,54 +38,55 @@ class Batch:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.X) if isinstance(self.X, list) else int(self.X.shape[0])
+        rows = next(iter(self.X.values())) if isinstance(self.X, dict) else self.X
+        return len(rows) if isinstance(rows, list) else int(rows.shape[0])
 
 
-class Reader(Protocol):
+class Reader:
     """An open file of some format: names, and rows that are gone through once.
 
-    A reader is made of a source, a :class:`Reading` and, where labels are not wanted, the names of
-    the features that are. What only all rows tell (labels that occur, say) is known when
-    ``batches()`` has ended; ``finish`` then puts a batch, of this or another pass, in the columns
-    of the names. Reading whole finishes all batches stacked, reading in blocks goes through the
-    file once for the names, and prediction finishes each batch as it comes.
+    What only all rows tell (labels that occur, say) is known when ``batches()`` has ended;
+    ``finish`` then puts a batch, of this pass or another, in the columns of the names. Reading
+    whole finishes all batches stacked, reading in blocks goes through the file once for the names,
+    and prediction finishes each batch as it comes.
 
-    Attributes
+    Parameters
     ----------
+    source : Source
+        The open file.
     reading : Reading
-        How the file is read, with what the file itself decided.
-    feature_names, label_names : sequence of str
-        The columns; no features where rows are texts.
-    texts : bool
-        Whether rows are texts.
-    declared : bool
-        Whether the names are known before all rows are.
-    notes : list of str
-        What was done that a user should know.
-    tag_column : TagColumn or None
-        How cells of tags were understood.
+        How to read it.
+    only : sequence of str, optional
+        Where labels are not wanted: the names of the features that are; none for texts.
     """
 
-    reading: Reading
-    texts: bool
-    declared: bool
+    #: Whether rows are texts.
+    texts: bool = False
+    #: Whether the names are known before all rows are.
+    declared: bool = True
+    #: Where the data came from, if the file says so.
+    origin: str | None = None
+    feature_names: Sequence[str] = ()
+    label_names: Sequence[str] = ()
+    #: What was done that a user should know.
+    notes: Sequence[str] = ()
+    #: How cells of tags were understood.
+    tag_column: TagColumn | None = None
 
-    @property
-    def feature_names(self) -> Sequence[str]: ...
-    @property
-    def label_names(self) -> Sequence[str]: ...
-    @property
-    def notes(self) -> list[str]: ...
-    @property
-    def tag_column(self) -> TagColumn | None: ...
+    def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
+        self._source = source
+        self._file = source.path
+        self._labelled = only is None
+        #: How the file is read, with what the file itself decided.
+        self.reading = reading
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows as they stand in the file."""
-        ...
+        raise NotImplementedError
 
     def finish(self, batch: Batch) -> Batch:
         """Return rows in the columns of the names."""
-        ...
+        return batch
 
 
 def stack(batches: Sequence[Batch]) -> Batch:
@@ -93,6 +97,8 @@ def stack(batches: Sequence[Batch]) -> Batch:
     X: Any
     if isinstance(first.X, list):
         X = list(itertools.chain.from_iterable(batch.X for batch in batches))
+    elif isinstance(first.X, dict):
+        X = {name: np.concatenate([batch.X[name] for batch in batches]) for name in first.X}
     else:
         X = stacked([batch.X for batch in batches])
     Y = None if first.Y is None else stacked([batch.Y for batch in batches])

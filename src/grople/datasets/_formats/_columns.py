@@ -22,7 +22,7 @@ from grople.datasets._names import (
 from grople.datasets._reading import Reading, does_not_apply, label_names_of
 from grople.errors import DataError
 
-__all__ = ["ColumnRoles", "Columns", "TableCells"]
+__all__ = ["ColumnRoles", "Columns", "NoNumberError", "TableCells", "raw_cells"]
 
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 _WORDS = {"true": 1.0, "false": 0.0}
@@ -135,6 +135,19 @@ def _label_columns(
     ]
 
 
+class NoNumberError(DataError):
+    """A cell of a feature that is no number."""
+
+
+def raw_cells(cells: Any) -> Any:
+    """Return a column as it stands: numbers as float64, else objects with None where empty."""
+    if isinstance(cells, np.ndarray):
+        return cells
+    column = np.empty(len(cells), dtype=object)
+    column[:] = [None if isinstance(cell, str) and not cell.strip() else cell for cell in cells]
+    return column
+
+
 class TableCells:
     """Turns cells into numbers, and says in which line one is not what it should be."""
 
@@ -175,32 +188,32 @@ class TableCells:
         """Return the texts of a column; an empty cell is an empty text."""
         cells = columns[index]
         if isinstance(cells, np.ndarray):
-            self.fail(f"column {self._names[index]!r} holds numbers, not text")
+            self.fail(f"column {self._names[index]!r} holds numbers, not text", 0)
         texts = ["" if cell is None else cell for cell in cells]
         for row, text in enumerate(texts):
             if not isinstance(text, str):
                 self.fail(f"column {self._names[index]!r} must be text", row)
         return texts
 
-    def fail(self, reason: str, row: int | None = None, **hint: Any) -> NoReturn:
-        """Raise a :class:`DataError` that names the row."""
-        if row is None:
-            raise DataError(reason, file=self._file, **hint)
+    def fail(
+        self, reason: str, row: int, error: type[DataError] = DataError, **hint: Any
+    ) -> NoReturn:
+        """Raise an error that names the row."""
         if self._lines is not None:
-            raise DataError(reason, file=self._file, line=self._lines[row], **hint)
-        raise DataError(f"row {self._start + row + 1}: {reason}", file=self._file, **hint)
+            raise error(reason, file=self._file, line=self._lines[row], **hint)
+        raise error(f"row {self._start + row + 1}: {reason}", file=self._file, **hint)
 
     def _numbers(self, cells: Any, index: int, words: dict[str, float] = _WORDS) -> Any:
         if isinstance(cells, np.ndarray):
             return self._checked(cells, index)
         try:
             numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-            plain = np.isfinite(numbers).all() and not any("_" in cell for cell in cells)
+            joined = "".join(cells)
+            # float() takes more than a table should hold: "1_000", "nan", digits of other scripts.
+            if np.isfinite(numbers).all() and joined.isascii() and "_" not in joined:
+                return numbers
         except (TypeError, ValueError):
-            plain = False
-        # float() takes more than a table should hold: what is not plain is looked at cell by cell.
-        if plain and all(map(str.isascii, cells)):
-            return numbers
+            pass
         return [self._number(cell, row, index, words) for row, cell in enumerate(cells)]
 
     def _checked(self, numbers: Any, index: int) -> Any:
@@ -226,6 +239,7 @@ class TableCells:
             self.fail(
                 f"column {name!r}: {number}",
                 row,
+                NoNumberError,
                 hint="pass {ignore} if it is not a feature to calculate with",
                 options={"ignore": [name]},
             )

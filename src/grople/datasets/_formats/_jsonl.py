@@ -8,63 +8,40 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._names import TAGS, TEXT, known_name, listed
 from grople.datasets._reading import Reading
-from grople.datasets._tags import TagCells, TagColumn, is_whole
+from grople.datasets._tags import TagCells, is_whole
 from grople.errors import DataError
 from grople.files import Source, decode
 
 __all__ = ["JsonFile", "LinesFile"]
 
 
-class JsonFile:
+class JsonFile(Reader):
     """An open file of JSON objects, each with a text and its tags."""
 
     texts = True
     declared = False
-    feature_names: Sequence[str] = ()
 
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self._file = source.path
-        self._labelled = only is None
+        super().__init__(source, reading, only)
         self._documents = _documents(source)
+        self._tags = TagCells(reading.separator, self._file)
         first = next(self._documents, [])
-        if first:
+        if first:  # the fields of all are those of the first, whatever their case
             self._documents = itertools.chain([first], self._documents)
-            there, line = list(first[0].values), first[0].line
-            where: dict[str, Any] = {"file": source.path, "kind": "field", "line": line}
+            there = list(first[0].values)
+            where: dict[str, Any] = {"file": self._file, "kind": "field", "line": first[0].line}
             text = known_name(there, reading.text, TEXT, "the text", option="text", **where)
-            reading = replace(reading, text=text)
+            self.reading = replace(reading, text=text)
             if self._labelled:
                 tags = known_name(there, reading.tags, TAGS, "the tags", option="tags", **where)
-                reading = replace(reading, tags=tags)
-        self._reading = reading
-        self._tags = TagCells(reading.separator, self._file)
-
-    @property
-    def reading(self) -> Reading:
-        """How the file is read, with the separator that was found."""
-        return replace(self._reading, separator=self._tags.separator)
-
-    @property
-    def label_names(self) -> list[str]:
-        """The tags that occur, sorted."""
-        return self._tags.index.names
-
-    @property
-    def notes(self) -> list[str]:
-        """What was done to tags."""
-        return list(self._tags.column.notes)
-
-    @property
-    def tag_column(self) -> TagColumn | None:
-        """How cells of tags were understood."""
-        return self._tags.column if self._labelled else None
+                self.reading = replace(self.reading, tags=tags)
 
     def batches(self) -> Iterator[Batch]:
         """Yield texts, a megabyte of them at a time, with tags in columns as they came."""
-        text, tags = str(self._reading.text), str(self._reading.tags)
+        text, tags = str(self.reading.text), str(self.reading.tags)
         for documents in self._documents:
             texts = [document.text(text) for document in documents]
             Y = None
@@ -72,16 +49,21 @@ class JsonFile:
                 cells = [document.field(tags) for document in documents]
                 Y = self._tags.matrix(cells, [document.line for document in documents])
             yield Batch(texts, Y, self._row_names(documents))
+        if self._labelled:
+            self.label_names = self._tags.index.names
+            self.tag_column = self._tags.column
+            self.notes = self.tag_column.notes
+            self.reading = replace(self.reading, separator=self._tags.separator)
 
     def finish(self, batch: Batch) -> Batch:
         """Return tags in the order of their names."""
         return batch if batch.Y is None else replace(batch, Y=self._tags.index.in_order(batch.Y))
 
     def _row_names(self, documents: list[_Document]) -> list[str] | None:
-        ids = self._reading.ids
+        ids = self.reading.ids
         if ids is None:
             return None
-        optional = self._reading.ids_optional
+        optional = self.reading.ids_optional
         names = [str(d.field(ids)) for d in documents if ids in d.values or not optional]
         return names if len(names) == len(documents) else None
 
@@ -113,31 +95,23 @@ class _Document:
         raise DataError(f"{place}{reason}", file=self.file, line=self.line)
 
 
-class LinesFile:
+class LinesFile(Reader):
     """An open file of one text a line, without labels."""
 
     texts = True
-    declared = True
-    tag_column = None
-    feature_names: Sequence[str] = ()
-    label_names: Sequence[str] = ()
-    notes: Sequence[str] = ()
+
+    texts = True
 
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
         if only is None:
             raise DataError("a file of plain lines holds no labels", file=source.path)
-        self.reading = reading
-        self._source = source
+        super().__init__(source, reading, only)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the lines, as they arrive."""
         for first, block in self._source.blocks():
             lines = enumerate(block[:-1].split(b"\n"), first)
             yield Batch([decode(line, self._source.path, number) for number, line in lines])
-
-    def finish(self, batch: Batch) -> Batch:
-        """Return the texts as they are."""
-        return batch
 
 
 def _documents(source: Source) -> Iterator[list[_Document]]:

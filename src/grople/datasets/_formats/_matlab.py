@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.datasets._bundle import NumberedNames
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._formats._mat5 import is_mat5, read_variables
 from grople.datasets._matrices import binary_labels, checked_csr, finite_features
 from grople.datasets._reading import Reading
@@ -28,20 +28,14 @@ _LARGEST_GROWTH = 1100
 _EMPTY_ROWS = 1000
 
 
-class MatlabFile:
+class MatlabFile(Reader):
     """An open MATLAB file, version 5 to 7.2, or 7.3, with a feature and a label matrix.
 
     Features are rows × features; labels, 0/1 or −1/1, may be stored either way round.
     """
 
-    texts = False
-    declared = True
-    tag_column = None
-    notes: Sequence[str] = ()
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self.reading = reading
-        self._file = source.path
+        super().__init__(source, reading, only)
         names = (reading.variable,) if reading.variable else _FEATURES
         labels = (str(reading.labels),) if reading.labels else _LABELS
         stream = source.seekable()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grople.datasets._bundle import NumberedNames
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._matrices import binary_labels, finite_features
 from grople.datasets._reading import Reading
 from grople.errors import DataError
@@ -21,17 +21,11 @@ __all__ = ["ArraysFile"]
 _BATCH_BYTES = 1 << 20
 
 
-class ArraysFile:
+class ArraysFile(Reader):
     """An array of features, with the file of its labels as the reading's ``labels``."""
 
-    texts = False
-    declared = True
-    tag_column = None
-    notes: Sequence[str] = ()
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self.reading = reading
-        self._file = source.path
+        super().__init__(source, reading, only)
         self._labels = None if only is not None else str(reading.labels or "")
         if self._labels == "":
             raise DataError(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from grople.datasets._bundle import NumberedNames
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._matrices import checked_csr, finite_features
 from grople.datasets._reading import MAX_COLUMNS, Reading
 from grople.errors import DataError
@@ -33,17 +33,11 @@ _NAMES = ("feature_names", "label_names", "row_names")
 _BATCH_BYTES = 32 << 20
 
 
-class NpzFile:
+class NpzFile(Reader):
     """An open archive of arrays; floating-point features keep their precision."""
 
-    texts = False
-    declared = True
-    tag_column = None
-    notes: Sequence[str] = ()
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self.reading = reading
-        self._file = source.path
+        super().__init__(source, reading, only)
         self._stream = source.seekable()
         with _archive(self._stream, self._file) as (archive, members):
             wanted = [members[key] for key in (*_REQUIRED, *_NAMES, "source") if key in members]

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.datasets._bundle import NumberedNames
-from grople.datasets._formats._batch import Batch
+from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._formats._svmlight_rows import RowGrammar, Rows
 from grople.datasets._matrices import compact
 from grople.datasets._reading import MAX_COLUMNS, Reading
@@ -30,17 +30,11 @@ __all__ = ["ExtremeFile", "LibsvmFile"]
 _HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
-class ExtremeFile:
+class ExtremeFile(Reader):
     """An open file of the Extreme Classification repository."""
 
-    texts = False
-    declared = True
-    tag_column = None
-    notes: Sequence[str] = ()
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self.reading = reading
-        self._file = source.path
+        super().__init__(source, reading, only)
         blocks = source.blocks()
         _, block = next(blocks, (1, b"\n"))
         first, _, rest = block.partition(b"\n")
@@ -86,21 +80,14 @@ class ExtremeFile:
         return replace(batch, X=_shifted(batch.X, 0, len(self.feature_names)))
 
 
-class LibsvmFile:
+class LibsvmFile(Reader):
     """An open LIBSVM file; blank lines and what follows a ``#`` are skipped."""
 
-    texts = False
-    tag_column = None
-    notes: Sequence[str] = ()
-
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self._given = reading
-        self._source = source
-        self._labelled = only is None
+        super().__init__(source, reading, only)
+        self.declared = None not in (reading.n_labels, reading.n_features, reading.first_index)
         self._index = LabelIndex()
-        if reading.n_labels is not None:
-            self._index.numbers(range(reading.n_labels))
-        self._lowest, self._highest = MAX_COLUMNS, -1
+        self._index.numbers(range(reading.n_labels or 0))
         # While the base is unknown, an index may be one too large for counting from zero.
         base = reading.first_index
         end = MAX_COLUMNS
@@ -109,50 +96,37 @@ class LibsvmFile:
         self._grammar = RowGrammar(
             source.path, end, blank_rows=False, feature_start=base or 0, label_end=reading.n_labels
         )
-
-    @property
-    def declared(self) -> bool:
-        """Whether neither labels nor features are what occurs."""
-        given = self._given
-        return None not in (given.n_labels, given.n_features, given.first_index)
-
-    @property
-    def reading(self) -> Reading:
-        """How the file is read, with where its features begin and how many there are."""
-        base = self._given.first_index
-        if base is None:
-            base = int(self._lowest > 0)
-        width = self._given.n_features or max(self._highest + 1 - base, 0)
-        return replace(self._given, first_index=base, n_features=width or None)
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """Numbered names."""
-        return NumberedNames("feature", self.reading.n_features or 0)
-
-    @property
-    def label_names(self) -> list[str]:
-        """The numbers of the labels, in rising order."""
-        return self._index.names
+        self._settle(MAX_COLUMNS if base is None else base, -1)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows, columns numbered as in the file."""
+        lowest, highest = MAX_COLUMNS, -1
         for line, text in self._source.blocks():
             rows = self._grammar.parse(line, text)
             if not rows.n_rows:
                 continue
-            self._lowest = min(self._lowest, int(rows.columns.min(initial=MAX_COLUMNS)))
-            self._highest = max(self._highest, int(rows.columns.max(initial=-1)))
+            lowest = min(lowest, int(rows.columns.min(initial=MAX_COLUMNS)))
+            highest = max(highest, int(rows.columns.max(initial=-1)))
             yield Batch(rows.features(), self._labels(rows) if self._labelled else None)
+        self._settle(lowest, highest)
 
     def finish(self, batch: Batch) -> Batch:
         """Return features from the first index on, and labels in the order of their numbers."""
-        reading = self.reading
-        width, base = reading.n_features or 0, reading.first_index or 0
+        width, base = len(self.feature_names), self.reading.first_index or 0
         if batch.X.shape[1] - base > width:
-            raise DataError(f"an index reaches past {width} features", file=self._source.path)
+            raise DataError(f"an index reaches past {width} features", file=self._file)
         Y = None if batch.Y is None else self._index.in_order(batch.Y)
         return replace(batch, X=_shifted(batch.X, base, width), Y=Y)
+
+    def _settle(self, lowest: int, highest: int) -> None:
+        """Note where the features begin, how many there are, and which labels occur."""
+        base = self.reading.first_index
+        base = int(lowest > 0) if base is None else base
+        width = self.reading.n_features or max(highest + 1 - base, 0)
+        if highest >= 0:
+            self.reading = replace(self.reading, first_index=base, n_features=width or None)
+        self.feature_names = NumberedNames("feature", width)
+        self.label_names = self._index.names
 
     def _labels(self, rows: Rows) -> Any:
         numbers, inverse = np.unique(rows.labels, return_inverse=True)

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grople.datasets._formats._batch import Batch
-from grople.datasets._formats._columns import ColumnRoles, Columns, TableCells
+from grople.datasets._formats._batch import Batch, Reader
+from grople.datasets._formats._columns import ColumnRoles, Columns, TableCells, raw_cells
 from grople.datasets._matrices import compact, number_or_reason
 from grople.datasets._names import refuse_repeated
 from grople.datasets._reading import Reading
-from grople.datasets._tags import TagCells, TagColumn
+from grople.datasets._tags import TagCells
 from grople.errors import DataError, require
 from grople.files import Source, too_large
 
@@ -32,58 +32,22 @@ _DELIMITERS = (",", "\t", ";", "|")
 Part = tuple[Columns, int, Sequence[int] | None]
 
 
-class TableFile:
+class TableFile(Reader):
     """An open table."""
 
     def __init__(self, source: Source, reading: Reading, only: Sequence[str] | None = None) -> None:
-        self._file = source.path
+        super().__init__(source, reading, only)
         names, self._parts = _OPENERS[str(reading.format)](source)
-        refuse_repeated(names, source.path)
-        self._names = names
-        self._labelled = only is None
-        self._roles, self._reading = ColumnRoles.of(names, reading, only, source.path)
-        self._cells = TableCells(names, source.path, reading.missing)
-        self._tags = TagCells(reading.separator, source.path)
-
-    @property
-    def texts(self) -> bool:
-        """Whether rows are texts."""
-        return self._roles.text is not None
-
-    @property
-    def declared(self) -> bool:
-        """Whether the labels are columns, not what a column of tags holds."""
-        return self._roles.tags is None
-
-    @property
-    def reading(self) -> Reading:
-        """How the table is read, with the separator that was found."""
-        if self._roles.tags is None:
-            return self._reading
-        return replace(self._reading, separator=self._tags.separator)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The columns of numbers."""
-        return [self._names[index] for index in self._roles.features]
-
-    @property
-    def label_names(self) -> list[str]:
-        """The columns of labels, or the tags that occur, sorted."""
-        if self._roles.tags is not None:
-            return self._tags.index.names
-        return [self._names[index] for index in self._roles.labels]
-
-    @property
-    def notes(self) -> list[str]:
-        """What was left out, what was done to tags."""
-        column = self.tag_column
-        return [*self._roles.notes, *(column.notes if column else ())]
-
-    @property
-    def tag_column(self) -> TagColumn | None:
-        """How the cells of tags were understood, if there is a column of them."""
-        return None if self._roles.tags is None else self._tags.column
+        refuse_repeated(names, self._file)
+        roles, self.reading = ColumnRoles.of(names, reading, only, self._file)
+        self._names, self._roles = names, roles
+        self._cells = TableCells(names, self._file, reading.missing)
+        self._tags = TagCells(reading.separator, self._file)
+        self.texts = roles.text is not None
+        self.declared = roles.tags is None
+        self.feature_names = [names[index] for index in roles.features]
+        self.label_names = [names[index] for index in roles.labels]
+        self.notes = roles.notes
 
     def batches(self) -> Iterator[Batch]:
         """Yield some rows at a time; tags in columns as they came."""
@@ -91,8 +55,10 @@ class TableFile:
         for columns, n_rows, lines in self._parts:
             cells.begin(n_rows, lines)
             X: Any
-            if roles.text is not None:
-                X = cells.texts(columns, roles.text)
+            if self.texts:
+                X = cells.texts(columns, roles.text or 0)
+            elif self.reading.mixed:
+                X = {self._names[index]: raw_cells(columns[index]) for index in roles.features}
             else:
                 X = cells.features(columns, roles.features, n_rows)
             Y = None
@@ -102,12 +68,19 @@ class TableFile:
                 Y = cells.labels(columns, roles.labels, n_rows)
             names = None if roles.ids is None else list(map(str, columns[roles.ids]))
             yield Batch(X, Y, names)
+        if roles.tags is not None:
+            self.label_names = self._tags.index.names
+            self.tag_column = self._tags.column
+            self.notes = [*roles.notes, *self.tag_column.notes]
+            self.reading = replace(self.reading, separator=self._tags.separator)
 
     def finish(self, batch: Batch) -> Batch:
         """Return tags in the order of their names."""
         if self._roles.tags is not None:
             batch = replace(batch, Y=self._tags.index.in_order(batch.Y))
-        return batch if self.texts else replace(batch, X=compact(batch.X))
+        if self.texts or self.reading.mixed:
+            return batch
+        return replace(batch, X=compact(batch.X))
 
 
 # -- one function a format: the names, and the rows in batches of columns ------------------------
