@@ -116,6 +116,35 @@ def assert_one_message_of(result, *parts: str) -> None:
         assert part in result.stderr
 
 
+def test_columns_of_mixed_kinds(grople_command, isolated, tmp_path):
+    cities = ["Bonn", "Ulm", "Köln"]
+    rows = [
+        f"{cities[i % 3]},{i % 7},{'' if i % 5 else i},2024-0{1 + i // 7}-01,{'ab'[i % 3 > 0]}"
+        for i in range(60)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["city,rooms,rent,built,tags", *rows]) + "\n")
+    fit = ("fit", "t.csv", "-o", "t.grople", "--method", "ridge")
+    text = said(grople_command(*fit, "--folds", "2"))
+    assert "Bonn, 0, 0, 2024-01-01 → a" in text
+    assert "60 rows" in text
+    plan = json.loads(said(grople_command("fit", "t.csv", "--dry-run", "--json")))
+    assert "city=Bonn" in plan["features"]
+    # Columns are found by name, in another order and among others; new words are none.
+    new = "rent,note,city,built,rooms\n,x,Bonn,2024-05-01,3\n7,y,Ulm,,4\n,,Rome,2024-05-01,3\n"
+    (tmp_path / "new.csv").write_text(new)
+    lines = said(grople_command("predict", "t.grople", "new.csv", "--top-k", "1")).splitlines()
+    given = [json.loads(line)["labels"][0]["label"] for line in lines]
+    assert given[:2] == ["a", "b"]
+    assert len(given) == 3
+    why = said(grople_command("predict", "t.grople", "new.csv", "--top-k", "1", "--explain"))
+    assert "city=Bonn" in why.splitlines()[0]
+    measured = json.loads(said(grople_command("evaluate", "t.grople", "t.csv", "--json")))
+    assert measured["measures"]["example_f1"] == 1
+    said(grople_command("fit", "t.csv", "--update", "t.grople", "-o", "t.grople"))
+    (tmp_path / "less.csv").write_text("city,rooms\nBonn,3\n")
+    assert_one_message(grople_command("predict", "t.grople", "less.csv"), "less.csv", "rent")
+
+
 def test_hierarchies_from_fitting_to_predicting(grople_command, isolated, tmp_path):
     rows = [("a chess game", ["game::board"]), ("a card game", ["game::cards"]), ("a clock", ["x"])]
     write_lines(tmp_path / "t.jsonl", rows * 12)

@@ -330,7 +330,6 @@ def test_export(grople_command, things):
         ),
         (("fit", "things.jsonl", "-o", "x.grople", "--features", "a"), ("--features",)),
         (("fit", "n.csv", "-o", "x.grople"), ("n.csv", "--label-columns a,b", "--tags NAME")),
-        (("fit", "n.csv", "-o", "x.grople", "--labels", "y"), ("line 2", "'x'", "--ignore word")),
         (("fit", "gap.csv", "-o", "x.grople", "--labels", "y"), ("line 3", "--missing zero")),
         (("fit", "latin.jsonl", "-o", "x.grople"), ("line 1", "iconv")),
         (("fit", "lines.what", "-o", "x.grople"), ("lines.what", "--format")),

@@ -205,7 +205,7 @@ def open_examples(
 ) -> tuple[Examples, Reading]:
     """Read a file with labels or a data set of the catalogue, and embeddings of its rows."""
     with download_progress() as progress:
-        found, reading = read_examples(data, reading, progress=progress)
+        found, reading = read_examples(data, reading, progress=progress, mixed=True)
     examples = Examples.of(found)
     if embeddings is not None:
         dense = load_embeddings(embeddings, examples.Y.shape[0])

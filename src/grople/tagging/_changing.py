@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from grople import metrics
 from grople.baselines import MEASURES, Report
-from grople.datasets import Bundle, TextTable, spread_labels
+from grople.datasets import spread_labels
 from grople.errors import DataError
-from grople.tagging._examples import Examples
+from grople.tagging._examples import Examples, Found
 from grople.tagging._features import rows_of
 from grople.tagging._fitting import Tagger, named_labels, no_report
 
@@ -47,8 +47,8 @@ class Change:
 def change_tagger(
     tagger: Tagger,
     *,
-    add: Bundle | TextTable | Examples | None = None,
-    remove: Bundle | TextTable | Examples | None = None,
+    add: Found | Examples | None = None,
+    remove: Found | Examples | None = None,
     report: Report = no_report,
 ) -> tuple[Tagger, Change]:
     """Add rows to a tagger and remove rows from it, exactly.

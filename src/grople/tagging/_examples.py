@@ -10,13 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.datasets import Bundle, NumberedNames, Records, TagColumn, TextTable, label_matrix
+from grople.datasets import (
+    Bundle,
+    MixedTable,
+    NumberedNames,
+    Records,
+    TagColumn,
+    TextTable,
+    label_matrix,
+)
 from grople.decision import LabelHierarchy
 from grople.errors import DataError
 
-__all__ = ["EMBEDDINGS", "RECORDS", "Examples", "load_embeddings", "with_embeddings"]
+__all__ = ["EMBEDDINGS", "RECORDS", "Examples", "Found", "load_embeddings", "with_embeddings"]
 
 Array = NDArray[Any]
+#: What a file holds.
+Found = Bundle | TextTable | MixedTable
 
 #: The parts of records with embeddings.
 RECORDS, EMBEDDINGS = "records", "embeddings"
@@ -61,7 +71,7 @@ class Examples:
     tag_column: TagColumn | None = None
 
     @classmethod
-    def of(cls, found: Bundle | TextTable | Examples) -> Examples:
+    def of(cls, found: Found | Examples) -> Examples:
         """Return what was read from a file."""
         if isinstance(found, Examples):
             return found
@@ -76,6 +86,8 @@ class Examples:
                 raise DataError("no row has a label: nothing to learn from", file=found.source)
             return cls(list(found.texts), Y, labels, row_names=found.ids, **about)
         labels = list(map(str, found.label_names))
+        if isinstance(found, MixedTable):
+            return cls(found.columns, found.Y, labels, row_names=found.row_names, **about)
         numbered = isinstance(found.feature_names, NumberedNames)
         names = None if numbered else list(map(str, found.feature_names))
         return cls(found.X, found.Y, labels, names, row_names=found.row_names, **about)
@@ -112,12 +124,14 @@ class Examples:
         return replace(self, Y=hierarchy.close(self.Y), label_names=list(hierarchy.names))
 
     def first_rows(self, count: int = 3) -> list[tuple[str, list[str]]]:
-        """Return the first rows as they were understood: the text or the name, and the labels."""
+        """Return the first rows as they were understood: text, cells or name, and labels."""
         shown = []
         for row in range(min(count, self.Y.shape[0])):
             what = self.row_names[row] if len(self.row_names) else f"row {row + 1}"
             if self.kind == "texts":
                 what = " ".join(self.records[row].split())
+            elif self.kind == "columns":
+                what = ", ".join(str(cells[row]) for cells in self.records.values())
             columns = self.Y.indices[slice(*self.Y.indptr[row : row + 2])]
             shown.append((str(what), [self.label_names[column] for column in columns]))
         return shown

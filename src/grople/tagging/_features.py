@@ -13,6 +13,7 @@ from grople.features import (
     FeatureBlock,
     Features,
     PlainFeatures,
+    TableColumns,
     TableFeatures,
     TextFeatures,
     plain_columns,
@@ -24,7 +25,7 @@ from grople.tagging._examples import EMBEDDINGS, RECORDS, Examples
 
 __all__ = [
     "FeatureSettings", "check_embeddings", "learn_features", "number_names", "record_kind",
-    "rows_of",
+    "rows_of", "table_columns",
 ]  # fmt: skip
 
 #: Terms of texts that are kept, of words and of characters.
@@ -147,6 +148,14 @@ def record_kind(features: Features) -> str:
 def number_names(features: Features) -> list[str]:
     """Return the names of the columns of numbers that a map of features takes."""
     return [str(name) for name in _first(features).names]
+
+
+def table_columns(features: Features) -> list[str] | None:
+    """Return the columns that a map of features takes from a table of mixed kinds."""
+    first = _first(features)
+    if not isinstance(first, TableColumns):
+        return None
+    return list(dict.fromkeys(column.source for column in first.columns))
 
 
 def has_embeddings(features: Features) -> bool:

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from grople.baselines import STORABLE, Report, make_method
-from grople.datasets import Bundle, Reading, TextTable
+from grople.datasets import Reading
 from grople.estimators import GroPLE, HierarchicalClassifier
 from grople.features import Features, plain_columns, without_interactions
 from grople.io import read_model, save_model
-from grople.tagging._examples import Examples
+from grople.tagging._examples import Examples, Found
 from grople.tagging._features import FeatureSettings, learn_features, record_kind
 
 __all__ = [
@@ -101,7 +101,7 @@ class Tagger:
             return self.model
         return HierarchicalClassifier.around(self.model, self.hierarchy)
 
-    def examples(self, found: Bundle | TextTable | Examples) -> Examples:
+    def examples(self, found: Found | Examples) -> Examples:
         """Return what a file holds, with all labels that its labels imply."""
         examples = Examples.of(found)
         return examples if self.hierarchy is None else examples.closed(self.hierarchy)
@@ -153,7 +153,7 @@ def no_report(step: str, done: int, total: int) -> None:
 
 
 def fit_tagger(
-    found: Bundle | TextTable | Examples,
+    found: Found | Examples,
     reading: Reading | None = None,
     *,
     method: str = "grople",
@@ -169,7 +169,7 @@ def fit_tagger(
 
     Parameters
     ----------
-    found : Bundle, TextTable or Examples
+    found : Bundle, TextTable, MixedTable or Examples
         What to learn from.
     reading : Reading, optional
         How files to come are read.

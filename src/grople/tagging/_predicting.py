@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grople.datasets import Reading, Records, open_records
 from grople.solver._model import row_blocks
 from grople.tagging._explaining import Explainer, Explanation
-from grople.tagging._features import number_names
+from grople.tagging._features import number_names, table_columns
 from grople.tagging._fitting import Tagger
 
 __all__ = [
@@ -81,12 +81,14 @@ def open_tagger_records(
     reading: Reading,
 ) -> AbstractContextManager[Iterator[Records]]:
     """Open a file, or the standard input, as blocks of what a tagger takes."""
-    names = number_names(tagger.features)
+    columns = table_columns(tagger.features)
+    names = None if tagger.texts else number_names(tagger.features)
     return open_records(
         path,
         reading,
-        feature_names=None if tagger.texts else names,
-        n_features=len(names),
+        feature_names=names,
+        n_features=len(names or ()),
+        columns=columns,
     )
 
 

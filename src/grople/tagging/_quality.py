@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from grople.baselines import Comparison, Report, compare_methods, make_method
-from grople.datasets import Bundle, TextTable, spread_labels
+from grople.datasets import spread_labels
 from grople.decision import METRIC_RULES, LabelHierarchy
 from grople.estimators import SEARCHED, GroPLE, GroPLECV, HierarchicalClassifier
 from grople.metrics import evaluate
-from grople.tagging._examples import Examples
+from grople.tagging._examples import Examples, Found
 from grople.tagging._features import FeatureSettings, learn_features, rows_of
 from grople.tagging._fitting import Tagger, check_closable, no_report
 
@@ -31,7 +31,7 @@ def check_folds(n_rows: int, n_folds: int) -> None:
 
 def tagger_quality(
     tagger: Tagger,
-    found: Bundle | TextTable | Examples,
+    found: Found | Examples,
     *,
     n_folds: int = 3,
     random_state: int = 0,
@@ -55,7 +55,7 @@ def tagger_quality(
 
 
 def compare_on(
-    found: Bundle | TextTable | Examples,
+    found: Found | Examples,
     methods: dict[str, Any],
     *,
     metric: str | float = "example_f1",
@@ -138,14 +138,14 @@ class Evaluation:
         return asdict(self)
 
 
-def evaluate_tagger(tagger: Tagger, found: Bundle | TextTable | Examples) -> Evaluation:
+def evaluate_tagger(tagger: Tagger, found: Found | Examples) -> Evaluation:
     """Evaluate a tagger on labelled examples, in blocks.
 
     Parameters
     ----------
     tagger : Tagger
         What to evaluate.
-    found : Bundle, TextTable or Examples
+    found : Bundle, TextTable, MixedTable or Examples
         Rows with their labels.
     """
     model = tagger.classifier
