@@ -1,4 +1,4 @@
-"""One table, shown as HTML, on a terminal, as Markdown, CSV and LaTeX."""
+"""One table, shown as HTML, on a terminal, as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -20,19 +20,6 @@ __all__ = ["Cell", "Table", "format_value"]
 MISSING = "–"
 #: Characters of a full bar on a terminal.
 BAR_WIDTH = 24
-#: Rows from which a table on a page scrolls in a window of its own, its header staying in view.
-LONG = 40
-#: Columns from which a table is printed across the longer side of the paper.
-WIDE = 8
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-        "±": r"$\pm$", "−": "$-$", "×": r"$\times$", "λ": r"$\lambda$", "α": r"$\alpha$",
-        "β": r"$\beta$", "γ": r"$\gamma$", "–": "--",
-    }
-)  # fmt: skip
 
 
 def format_value(value: Any, digits: int = 3) -> str:
@@ -119,9 +106,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    r"""A table whose first column names its rows.
+    """A table whose first column names its rows.
 
-    ``html()``, ``markdown()``, ``csv()`` and ``latex()`` return text; rich prints it
+    ``html()``, ``markdown()`` and ``csv()`` return text; rich prints it
     (``console.print(table)``).
 
     Parameters
@@ -144,7 +131,7 @@ class Table:
     >>> table = Table(["method", "F1"], [["ours", Cell(0.5, emphasis="bold")], ["theirs", 0.25]])
     >>> print(table.markdown())
     | method | F1 |
-    |---|--:|
+    | --- | --: |
     | ours | **0.500** |
     | theirs | 0.250 |
     >>> print(table.csv(), end="")
@@ -189,16 +176,6 @@ class Table:
         """Whether any column has a name."""
         return any(self.columns)
 
-    @property
-    def is_long(self) -> bool:
-        """Whether it scrolls in a window of its own on a page."""
-        return len(self.rows) >= LONG
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it is printed across the longer side of the paper."""
-        return len(self.columns) >= WIDE
-
     def csv(self) -> str:
         """Return the values as CSV text: every digit, nothing where a value is missing."""
         out = io.StringIO()
@@ -207,47 +184,19 @@ class Table:
         writer.writerows([_plain(cell.value) for cell in row] for row in self.cells)
         return out.getvalue()
 
-    def latex(self) -> str:
-        r"""Return the table as a LaTeX ``tabular`` (package booktabs).
-
-        Examples
-        --------
-        >>> print(Table(["method", "F1"], [["ours", 0.5]]).latex(), end="")
-        \begin{tabular}{lr}
-        \toprule
-        method & F1 \\
-        \midrule
-        ours & 0.500 \\
-        \bottomrule
-        \end{tabular}
-        """
-        layout = "".join("r" if numeric else "l" for numeric in self.numeric)
-        head, *body = (
-            rf"{' & '.join(cells)} \\"
-            for cells in self._marked(r"\textbf{{{}}}", lambda text: text.translate(_LATEX))
-        )
-        lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *body]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
     def markdown(self) -> str:
         """Return the table as Markdown."""
-        marks = "|".join("--:" if numeric else "---" for numeric in self.numeric)
-        head, *body = (
-            f"| {' | '.join(cells)} |"
-            for cells in self._marked("**{}**", lambda text: text.replace("|", r"\|"))
+        lines = [self.columns, ["--:" if numeric else "---" for numeric in self.numeric]]
+        for row in self.cells:
+            texts = [(cell.emphasis, cell.shown(self.digits)) for cell in row]
+            lines.append([f"**{text}**" if bold == "bold" else text for bold, text in texts])
+        return "\n".join(
+            "| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines
         )
-        return "\n".join([head, f"|{marks}|", *body])
 
     def html(self) -> str:
         """Return the table as HTML, for a page of this package."""
         return render("table.html", part=self)
-
-    def _marked(self, bold: str, safe: Any) -> Iterator[list[str]]:
-        """Yield the texts of the header and of each row, made safe, the bold ones marked."""
-        yield [safe(name) for name in self.columns]
-        for row in self.cells:
-            texts = [(cell.emphasis, safe(cell.shown(self.digits))) for cell in row]
-            yield [bold.format(text) if emphasis == "bold" else text for emphasis, text in texts]
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         """Print on a terminal: plain columns, words folded, bars drawn."""

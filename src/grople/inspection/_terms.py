@@ -10,6 +10,7 @@ TERMS = {
     "feature": "One number known of every row, such as the weight of a word in a text.",
     "label group": "Labels that tend to occur on the same rows, as the model grouped them.",
     "held-out": "Measured on rows that the scoring model had not seen (cross-validation).",
+    "cross-validated": "Each part of the rows was predicted by a model fitted on the other parts.",
     "moments": "Means and products of features and labels: all that the model keeps of its rows.",
     "average precision": "Area under precision against recall when the rows are ranked by a "
     "label's score: 1 is perfect, the label's share of the rows is chance.",
@@ -33,11 +34,13 @@ TERMS = {
     "feature does.",
     "cosine": "Likeness of two labels by the effects of all features on them: 1 is the same, "
     "0 is unrelated.",
+    "log loss": "Mean of −log of the probability of what happened, on held-out rows: smaller is "
+    "better.",
     "calibration error": "Mean distance between predicted probabilities and what happened.",
     "rare label": "A label that few rows carry, here the rarest third of all labels.",
     "expert": "One of the models whose scores are joined: linear, kernel or forest.",
 }
-_KEYS = {name.lower(): name for name in TERMS}
+_KEYS = {name.lower(): name for name in TERMS} | {"ap": "average precision"}
 
 
 def explain(term: str) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from grople.tagging._fitting import (
     Tagger,
     fit_tagger,
     load_tagger,
+    named_labels,
 )
 from grople.tagging._predicting import (
     Selection,
@@ -63,6 +64,7 @@ __all__ = [
     "learn_features",
     "load_embeddings",
     "load_tagger",
+    "named_labels",
     "open_blocks",
     "open_tagger_records",
     "output",

@@ -10,13 +10,13 @@
   const more = browser.querySelector(".more");
   const portrait = document.getElementById("portrait");
   const words = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const lower = data.names.map((name) => name.toLowerCase());
+  const group = (i) => data.styles[data.groups[i]];
+  const lower = data.names.map((name, i) => `${name} ${group(i)?.name ?? ""}`.toLowerCase());
 
   const whole = (value) => value.toLocaleString("en");
   const decimals = (value) => value.toFixed(3);
   const columns = [
     { title: "label", values: data.names },
-    { title: "group", values: data.groups.some((g) => g >= 0) ? data.groups : null, show: String },
     { title: "rows", values: data.rows, show: whole },
     { title: "AP", values: data.precision, show: decimals },
     { title: "AUC", values: data.auc, show: decimals },
@@ -35,9 +35,21 @@
     return element;
   }
 
-  const colour = (i) => data.colours[data.groups[i]] ?? "var(--muted)";
-  const dot = (i) => make("span", { className: "dot", "--group": colour(i), "aria-hidden": "true" });
-  const link = (i) => make("a", { href: `#label-${i}` }, data.names[i]);
+  // Long names may be broken after `::`, `/`, `.`, `:` and `_`.
+  const broken = (name) => name.split(/(?<=::|[/_.:](?=\w))/).flatMap((piece) => [make("wbr"), piece]).slice(1);
+
+  function mark(i) {
+    const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+    const style = group(i) ?? data.noGroup;
+    for (const [name, value] of [["class", "mark"], ["viewBox", "-1.4 -1.4 2.8 2.8"], ["aria-hidden", "true"]]) {
+      svg.setAttribute(name, value);
+    }
+    path.setAttribute("d", style.path);
+    path.setAttribute("fill", style.colour);
+    svg.append(path);
+    return svg;
+  }
+  const link = (i) => make("a", { href: `#label-${i}` }, ...broken(data.names[i]));
 
   function chosen() {
     const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -72,10 +84,9 @@
 
   function row(i) {
     const cells = columns.map((column) => {
-      if (!column.show) return make("th", { scope: "row" }, dot(i), link(i));
+      if (!column.show) return make("th", { scope: "row" }, mark(i), link(i));
       const value = column.values[i];
-      const missing = value === null || (column.title === "group" && value < 0);
-      return make("td", { className: "number" }, missing ? "–" : column.show(value));
+      return make("td", { className: "number" }, value === null ? "–" : column.show(value));
     });
     const line = make("tr", {}, ...cells);
     if (i === state.current) line.setAttribute("aria-current", "true");
@@ -106,7 +117,7 @@
     return [make("h4", {}, title), make("ul", { className: "bars" }, ...lines)];
   }
 
-  function halves(pairs, keep, most = 6) {
+  function halves(pairs = [], keep, most = 6) {
     const n = pairs.length / 2;
     const kept = [...Array(n).keys()].filter((k) => keep(pairs[n + k])).slice(0, most);
     return [kept.map((k) => pairs[k]), kept.map((k) => pairs[n + k])];
@@ -115,7 +126,7 @@
   function show(i) {
     state.current = i;
     const facts = [];
-    if (data.groups[i] >= 0) facts.push(`group ${data.groups[i]}`);
+    if (group(i)) facts.push(`group ${group(i).name}`);
     if (data.rows) facts.push(`${whole(data.rows[i])} rows`);
     if (data.precision && data.precision[i] !== null) {
       facts.push(`average precision ${decimals(data.precision[i])}`, `AUC ${decimals(data.auc[i])}`);
@@ -123,15 +134,15 @@
     const sign = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toPrecision(2);
     const percent = (value) => `${Math.round(100 * value)} %`;
     const cosine = (value) => value.toFixed(2).replace("-", "−");
-    const together = data.together ? halves(data.together[i], (share) => share > 0) : [[], []];
     portrait.replaceChildren(
-      make("h3", {}, dot(i), data.names[i]),
+      make("h3", {}, mark(i), ...broken(data.names[i])),
       make("p", {}, facts.join(" · ")),
       ...bars("Features that speak for it (+) or against it (−)",
-        ...halves(data.features[i], (effect) => effect !== 0, 10), (j) => data.featureNames[j], sign, true),
+        ...halves(data.features?.[i], (effect) => effect !== 0, 10), (j) => data.featureNames[j], sign, true),
       ...bars("Labels the model treats most alike (cosine)",
-        ...halves(data.nearest[i], (value) => value > 0), link, cosine, false),
-      ...bars("Share of its rows that also carry", ...together, link, percent, false),
+        ...halves(data.nearest?.[i], (value) => value > 0), link, cosine, false),
+      ...bars("Share of its rows that also carry",
+        ...halves(data.together?.[i], (share) => share > 0), link, percent, false),
     );
     document.querySelectorAll(".map [aria-current]").forEach((a) => a.removeAttribute("aria-current"));
     document.querySelector(`.map a[href="#label-${i}"]`)?.setAttribute("aria-current", "true");

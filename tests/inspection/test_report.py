@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,11 +16,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from grople import GroPLE, GroPLECV
-from grople.baselines import BSVM, LLSF, MLSF, PLST, Ridge
+from grople.baselines import BSVM, LLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
 from grople.decision import HeldOut, HeldOutBlock, Rule, fit_decision
-from grople.inspection import inspect_model, label_quality, reliability
-from grople.inspection.weights import Weights, strongest
+from grople.inspection import (
+    Table,
+    given_labels,
+    inspect_model,
+    label_quality,
+    model_page,
+    quality_words,
+    rare_label_words,
+    reliability,
+    summary_parts,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +59,9 @@ def test_top_features_have_the_largest_effects(seen, model, data):
     assert seen.feature_names == tuple(data.feature_names)
     for i in range(seen.n_labels):
         best = np.sort(np.abs(expected[i]))[::-1][:5]
-        np.testing.assert_allclose(np.abs(seen.feature_effects[i]), best, rtol=1e-8)
+        np.testing.assert_allclose(np.abs(seen.top_features.values[i]), best, rtol=1e-8)
         np.testing.assert_allclose(
-            seen.feature_effects[i], expected[i, seen.top_features[i]], rtol=1e-8
+            seen.top_features.values[i], expected[i, seen.top_features.numbers[i]], rtol=1e-8
         )
 
 
@@ -60,9 +72,7 @@ def test_nearest_labels_have_the_largest_cosines(seen, model, data):
     np.fill_diagonal(cosines, -np.inf)
     for i in range(seen.n_labels):
         # Products of 25 numbers near one: rounding stays far below 1e-8.
-        np.testing.assert_allclose(
-            seen.nearest_cosines[i], np.sort(cosines[i])[::-1][:5], atol=1e-8
-        )
+        np.testing.assert_allclose(seen.nearest.values[i], np.sort(cosines[i])[::-1][:5], atol=1e-8)
 
 
 def test_labels_seen_together_are_the_most_correlated(seen, data):
@@ -71,11 +81,13 @@ def test_labels_seen_together_are_the_most_correlated(seen, data):
     np.fill_diagonal(correlation, -np.inf)
     for i in range(seen.n_labels):
         np.testing.assert_allclose(
-            np.sort(correlation[i, seen.together[i]]), np.sort(correlation[i])[-5:], atol=1e-12
+            np.sort(correlation[i, seen.together.numbers[i]]),
+            np.sort(correlation[i])[-5:],
+            atol=1e-12,
         )
-        assert (np.diff(seen.together_shares[i]) <= 0).all()
-        share = B[B[:, i] == 1][:, seen.together[i]].mean(axis=0)
-        np.testing.assert_allclose(seen.together_shares[i], share)
+        assert (np.diff(seen.together.values[i]) <= 0).all()
+        share = B[B[:, i] == 1][:, seen.together.numbers[i]].mean(axis=0)
+        np.testing.assert_allclose(seen.together.values[i], share)
 
 
 def test_groups_hold_every_label_once_most_frequent_first(seen, model, data):
@@ -168,18 +180,33 @@ def test_quality_is_that_of_scikit_learn_on_binned_scores(scored):
 def test_reliability_compares_probabilities_with_what_happened(scored):
     scores, truth = scored
     evidence = held_out(scores, truth)
-    everything, *thirds = reliability(evidence.counts, fit_decision(evidence))
-    assert everything.happened == truth.sum()
+    curves = reliability(evidence.counts, fit_decision(evidence))
+    assert list(curves) == ["all labels", "frequent labels", "middle labels", "rare labels"]
+    expected = {name: float(curve.predicted @ curve.pairs) for name, curve in curves.items()}
+    happened = {name: float(curve.observed @ curve.pairs) for name, curve in curves.items()}
+    assert happened["all labels"] == pytest.approx(truth.sum())
+    assert sum(happened.values()) == pytest.approx(2 * truth.sum())
+    assert curves["all labels"].pairs.sum() == truth.size
     # The curve is fitted on these very pairs: an isotonic fit keeps the mean of every step, and
     # only its bounds of half a count in all the pairs are not the data's.
-    assert everything.expected == pytest.approx(truth.sum(), rel=1e-3)
+    assert expected["all labels"] == pytest.approx(truth.sum(), rel=1e-3)
+    everything = curves["all labels"]
     np.testing.assert_allclose(everything.predicted, everything.observed, atol=1e-3)
-    assert everything.pairs.sum() <= truth.size
-    assert sum(third.happened for third in thirds) == truth.sum()
-    assert len(thirds) == 3
     # One curve for all: it promises too few of the frequent labels and too many of the rare ones.
-    assert thirds[0].expected < thirds[0].happened
-    assert thirds[2].expected > thirds[2].happened
+    assert expected["frequent labels"] < happened["frequent labels"]
+    assert expected["rare labels"] > happened["rare labels"]
+
+
+def test_labels_given_are_those_of_the_best_single_threshold(scored):
+    scores, truth = scored
+    given = given_labels(held_out(scores, truth).counts)
+    best = max(
+        2 * truth[scores > t].sum() / ((scores > t).sum() + truth.sum()) for t in scores.flat
+    )
+    assert 2 * given.right / (given.given + given.carried) == pytest.approx(best)
+    assert given.carried == truth.sum()
+    assert given.precision == given.right / given.given
+    assert given.recall == given.right / given.carried
 
 
 def test_it_says_when_a_re_ranker_corrects_probabilities(data):
@@ -197,7 +224,7 @@ def test_it_says_when_a_re_ranker_corrects_probabilities(data):
 
 def test_no_positive_pair_no_curve():
     evidence = held_out(np.zeros((5, 2)), np.zeros((5, 2)))
-    assert reliability(evidence.counts, fit_decision(evidence)) == ()
+    assert reliability(evidence.counts, fit_decision(evidence)) == {}
 
 
 # -- any model -----------------------------------------------------------------------------------
@@ -213,19 +240,97 @@ def test_every_linear_model_can_be_inspected(estimator, data):
     seen = inspect_model(model)
     assert seen.kind == type(estimator).__name__
     assert seen.label_names[:2] == ("label 0", "label 1")
-    assert seen.top_features.shape == (15, 10)
+    assert seen.top_features.numbers.shape == (15, 10)
     # Without a measure to maximise, what the moments imply is all there is, if there are moments.
     assert seen.held_out == (estimator.decision != "sign")
     assert (seen.quality is None) == (seen.kind == "BSVM")
     json.dumps(seen.to_dict(), allow_nan=False)
 
 
-def test_a_model_that_is_not_linear_is_refused_in_words(data):
-    model = MLSF(decision="sign").fit(data.X, data.Y)
-    if hasattr(model, "coef_"):
-        pytest.skip("its scores are linear")
-    with pytest.raises(ValueError, match="not linear"):
-        inspect_model(model)
+def other(model, **parts):
+    """The same estimator with other parts in its fitted model."""
+    changed = copy.copy(model)
+    changed._model = replace(model.fitted_model_, **parts)
+    return changed
+
+
+@dataclass(frozen=True)
+class Cubes:
+    """Scores that are not linear in the features."""
+
+    inner: object
+    n_labels: int
+
+    def __call__(self, X):
+        return self.inner(X) ** 3
+
+
+def test_a_model_that_is_not_linear_shows_all_but_its_weights(model):
+    seen = inspect_model(other(model, scorer=Cubes(model.fitted_model_.scorer, 15)))
+    assert seen.weights is seen.label_map is seen.top_features is seen.nearest is None
+    assert seen.quality is not None
+    assert len(seen.feature_names) == 25
+    assert sum(len(group.labels) for group in seen.groups) == 15
+    json.dumps(seen.to_dict(), allow_nan=False)
+    page = model_page(seen)
+    assert 'id="labels"' in page
+    assert 'id="map"' not in page
+
+
+def test_experts_are_shown_by_their_weight(data):
+    model = GroPLE(n_groups=3, random_state=0).fit(data.X, data.Y)
+    seen = inspect_model(model)
+    assert [each["expert"] for each in seen.experts] == ["linear", "kernel", "forest"]
+    (table,) = [p for p in summary_parts(seen) if isinstance(p, Table) and "weight" in p.columns]
+    assert [row[1].value for row in table.cells] == [each["weight"] for each in model.selection_]
+    assert "Importance by" in model_page(seen)
+    # Weights are those of the linear expert, whatever else counts.
+    assert seen.weights.n_labels == 15
+    alone = inspect_model(GroPLE(n_groups=3, experts=["linear"]).fit(data.X, data.Y))
+    assert alone.experts == ()
+    assert "Importance by" not in model_page(alone)
+
+
+def test_quality_comes_in_words(model, seen):
+    words = quality_words(seen)
+    assert re.match(r"Of ten labels it gives, \*\*\w+( ten)? (is|are) right\*\*", words)
+    assert "held-out" in words
+    measured = {"micro_precision": 0.72, "micro_recall": 0.11}
+    comparison = {
+        "methods": [{"method": "m", "mean": {"x": 1.0}}, {"method": "n", "mean": measured}]
+    }
+    told = quality_words(inspect_model(model, comparison=comparison))
+    assert "**seven are right**; of ten labels that rows carry, **it finds one**" in told
+    # What a file claims to have measured may be anything.
+    strange = {"methods": [1, {}, {"mean": 3}, {"mean": {"x": "y", "z": float("nan")}}]}
+    for odd in (None, 3, {}, {"methods": 3}, strange):
+        assert quality_words(inspect_model(model, comparison=odd)) == words
+
+
+def test_rare_labels_get_a_verdict(scored):
+    _, truth = scored
+    X = np.random.default_rng(1).normal(size=(len(truth), 8)) + truth[:, 1:] @ np.eye(8)
+    seen = inspect_model(GroPLE(n_groups=2, random_state=0).fit(X, truth[:, 1:]))
+    curve = seen.reliability["rare labels"]
+    ratio = (curve.predicted @ curve.pairs) / (curve.observed @ curve.pairs)
+    verdict = rare_label_words(seen)
+    if abs(ratio - 1) <= 0.15:
+        assert "as often as they occur**" in verdict
+    else:
+        assert f"{ratio:.1f} times" in verdict or f"{ratio:.0%} as often" in verdict
+
+
+def test_groups_are_named_by_what_their_labels_share(data):
+    names = [""] * 15
+    model = GroPLE(n_groups=3, random_state=0).fit(data.X, data.Y)
+    for group in inspect_model(model).groups:
+        for place, i in enumerate(group.labels):
+            names[i] = f"group {group.number}::{place}"
+    Y = pd.DataFrame(data.Y.toarray(), columns=names)
+    seen = inspect_model(GroPLE(n_groups=3, random_state=0).fit(data.X, Y))
+    assert sorted(group.name.partition(":")[0] for group in seen.groups) == [
+        "group 0", "group 1", "group 2",
+    ]  # fmt: skip
 
 
 def test_the_words_behind_real_tags_are_those_a_person_would_name():
@@ -238,8 +343,8 @@ def test_the_words_behind_real_tags_are_those_a_person_would_name():
         ("implemented-in::perl", "perl", "devel::lang:perl"),
     ]:
         i = seen.number_of(label)
-        assert word in [seen.feature_names[j] for j in seen.top_features[i, :3]]
-        assert neighbour in [seen.label_names[j] for j in seen.nearest[i]]
+        assert word in [seen.feature_names[j] for j in seen.top_features.numbers[i, :3]]
+        assert neighbour in [seen.label_names[j] for j in seen.nearest.numbers[i]]
 
 
 def test_a_foreign_estimator_is_refused_in_words(data):
@@ -254,7 +359,7 @@ def test_classes_labels_without_rows_and_odd_shapes(data):
     classes = np.array(["a", "b"])[(X[:, 0] > np.median(X[:, 0])).astype(int)]
     one = inspect_model(GroPLE().fit(X, classes))
     assert one.label_names == ("b",)
-    assert one.nearest.shape == (1, 0)
+    assert one.nearest.numbers.shape == (1, 0)
     assert one.label_map.shape == (1, 2)
     never = data.Y.toarray()
     never[:, 4] = 0
@@ -274,20 +379,3 @@ def test_wrong_names_are_refused(model, seen):
         seen.number_of("labex3")
     with pytest.raises(ValueError, match="3 feature names for a model of 25 features"):
         inspect_model(model, ["a", "b", "c"])
-
-
-def test_blocks_change_nothing(monkeypatch):
-    rng = np.random.default_rng(0)
-    weights = Weights(rng.normal(size=(30, 4)), rng.normal(size=(4, 11)))
-    whole = (*weights.top_features(3), *weights.nearest_labels(3))
-    monkeypatch.setattr("grople.inspection.weights.BLOCK", 40)
-    for a, b in zip(whole, (*weights.top_features(3), *weights.nearest_labels(3)), strict=True):
-        np.testing.assert_allclose(a, b)
-
-
-def test_strongest_is_a_sort(monkeypatch):
-    values = np.random.default_rng(0).integers(0, 5, size=(20, 9))
-    for n in (0, 1, 4, 9, 12):
-        expected = np.sort(values, axis=1)[:, ::-1][:, : min(n, 9)]
-        found = strongest(values, n)
-        np.testing.assert_array_equal(np.take_along_axis(values, found, axis=1), expected)

@@ -14,15 +14,22 @@ from numpy.typing import NDArray
 
 from grople.decision import Decision, ScoreCounts
 from grople.decision._calibration import bin_centres
+from grople.metrics import ReliabilityCurve
 
-__all__ = ["LabelQuality", "Reliability", "label_quality", "reliability"]
+__all__ = [
+    "GivenLabels",
+    "LabelQuality",
+    "expected_and_true",
+    "frequency_thirds",
+    "given_labels",
+    "label_quality",
+    "reliability",
+]
 
 Array = NDArray[Any]
 
 #: Intervals of the probability in a reliability curve.
 INTERVALS = 10
-#: Pairs of a row and a label below which an interval says nothing.
-FEWEST_PAIRS = 20
 
 
 @dataclass(frozen=True)
@@ -45,27 +52,22 @@ class LabelQuality:
 
 
 @dataclass(frozen=True)
-class Reliability:
-    """Probabilities and what happened, for a set of labels.
+class GivenLabels:
+    """Labels given to rows: how many, how many of them right, and how many the rows carry."""
 
-    Attributes
-    ----------
-    name : str
-        Which labels.
-    predicted, observed : ndarray
-        Mean probability of the pairs in an interval, and the share of them that were true.
-    pairs : ndarray
-        Pairs of a row and a label in the interval.
-    expected, happened : float
-        True pairs by the probabilities, and in fact.
-    """
+    given: float
+    right: float
+    carried: float
 
-    name: str
-    predicted: Array
-    observed: Array
-    pairs: Array
-    expected: float
-    happened: float
+    @property
+    def precision(self) -> float:
+        """Share of the labels given that is right."""
+        return self.right / self.given if self.given else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the labels carried that is given."""
+        return self.right / self.carried if self.carried else 0.0
 
 
 def label_quality(counts: ScoreCounts) -> LabelQuality:
@@ -97,7 +99,24 @@ def label_quality(counts: ScoreCounts) -> LabelQuality:
     return LabelQuality(wanted[:, 0], average, auc)
 
 
-def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, ...]:
+def given_labels(counts: ScoreCounts) -> GivenLabels:
+    """Return what giving every label above one score leads to: the score with the largest micro-F1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = ScoreCounts.empty(n_labels=1)
+    >>> counts.add(np.array([[0.9], [0.5], [0.1]]), np.array([[1], [0], [0]]), None)
+    >>> given_labels(counts)
+    GivenLabels(given=1.0, right=1.0, carried=1.0)
+    """
+    given, right = np.cumsum(counts.shared[:, ::-1], axis=1)
+    carried = right[-1]
+    best = int(np.argmax(right / np.maximum(given + carried, 1e-300)))
+    return GivenLabels(float(given[best]), float(right[best]), float(carried))
+
+
+def reliability(counts: ScoreCounts, decision: Decision) -> dict[str, ReliabilityCurve]:
     """Compare probabilities with what happened: for all labels, and for frequent to rare ones.
 
     One curve turns the scores of all labels into probabilities, so over all labels they are right
@@ -106,40 +125,40 @@ def reliability(counts: ScoreCounts, decision: Decision) -> tuple[Reliability, .
 
     Returns
     -------
-    tuple of Reliability
-        All labels; then thirds of the labels by frequency, where there are enough labels.
+    dict of str to ReliabilityCurve
+        "all labels"; then "frequent labels", "middle labels" and "rare labels", thirds of the
+        labels by frequency, where there are enough labels.
     """
     if not counts.shared[1].any():
-        return ()
+        return {}
     total, positive = counts.by_label
     curve = decision.curve_scores, decision.curve_probabilities
     finest = np.interp(bin_centres(counts.shared.shape[1]), *curve)
-    curves = [_reliability("all labels", counts.shared, finest)]
+    curves = {"all labels": _reliability(counts.shared, finest)}
     chances = np.interp(bin_centres(total.shape[1]), *curve)
-    positives = positive.sum(axis=1)
-    if len(positives) >= 6:
-        thirds = np.array_split(np.argsort(-positives, kind="stable"), 3)
-        for name, part in zip(("frequent", "middle", "rare"), thirds, strict=True):
-            low, high = positives[part].min(), positives[part].max()
-            rows = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
-            title = f"{name} labels ({rows} rows)"
-            curves.append(_reliability(title, counts.by_label[:, part].sum(axis=1), chances))
-    return tuple(curves)
+    if len(positive) >= 6:
+        for name, labels in frequency_thirds(positive.sum(axis=1)).items():
+            curves[f"{name} labels"] = _reliability(counts.by_label[:, labels].sum(axis=1), chances)
+    return curves
 
 
-def _reliability(name: str, counts: Array, chances: Array) -> Reliability:
+def expected_and_true(curve: ReliabilityCurve) -> tuple[float, float]:
+    """Return how many pairs were to be expected by their probabilities, and how many were true."""
+    return float(curve.predicted @ curve.pairs), float(curve.observed @ curve.pairs)
+
+
+def frequency_thirds(positives: Array) -> dict[str, Array]:
+    """Return the labels of each third by frequency."""
+    thirds = np.array_split(np.argsort(-positives, kind="stable"), 3)
+    return dict(zip(("frequent", "middle", "rare"), thirds, strict=True))
+
+
+def _reliability(counts: Array, chances: Array) -> ReliabilityCurve:
     """Return what counts of all and of true pairs say of the probability in each bin."""
     pairs, true = counts
     interval = np.minimum((chances * INTERVALS).astype(np.intp), INTERVALS - 1)
     size, hits, mass = (
         np.bincount(interval, weights, INTERVALS) for weights in (pairs, true, pairs * chances)
     )
-    enough = size >= FEWEST_PAIRS
-    return Reliability(
-        name,
-        mass[enough] / size[enough],
-        hits[enough] / size[enough],
-        size[enough],
-        float(mass.sum()),
-        float(hits.sum()),
-    )
+    filled = size > 0
+    return ReliabilityCurve(mass[filled] / size[filled], hits[filled] / size[filled], size[filled])
