@@ -103,14 +103,16 @@ def test_options_are_the_parameters_of_grople_with_its_defaults(grople_command, 
         "lambda_2": 0.5, "alpha": 0.0, "beta": 0.001, "gamma": 0.5, "margin": 0.1,
         "max_kept_rows": 50,
     }  # fmt: skip
+    others["experts"] = ["linear", "kernel"]
     given = [
         word
-        for name, value in others.items()
+        for name, value in (others | {"experts": "linear,kernel"}).items()
         for word in (f"--{name.removeprefix('n_').replace('_', '-')}", str(value))
     ]
     said(grople_command(*fit, *given))
     model = load_model(things / "new.grople")
     assert model.get_params() == defaults | others | {"random_state": 0}
+    assert grople_command(*fit, "--experts", "linear,magic").returncode == 2
     wrong = grople_command(*fit, "--gamma", "much")
     assert wrong.returncode == 2
     assert "'much' is no number, and not auto" in " ".join(wrong.stderr.split())

@@ -16,7 +16,7 @@ from grople.cli.console import download_progress
 from grople.datasets import READERS, Reading, read_examples
 from grople.decision import FITTED_RULES, METRIC_RULES
 from grople.errors import DataError
-from grople.solver import GROUPINGS
+from grople.solver import EXPERTS, GROUPINGS
 from grople.tagging import Examples, FeatureSettings, load_embeddings
 
 __all__ = [
@@ -52,6 +52,13 @@ def _auto_or(kind: type) -> Callable[[str], Any]:
             raise typer.BadParameter(f"{value!r} is no number, and not auto") from None
 
     return parse
+
+
+def _experts(value: str) -> Any:
+    names = _names(value)
+    if value != "auto" and not (names and set(names) <= set(EXPERTS)):
+        raise typer.BadParameter(f"{value!r} is not auto, nor some of {', '.join(EXPERTS)}")
+    return "auto" if value == "auto" else list(names)
 
 
 Text, Switch = str | None, bool | None
@@ -104,6 +111,9 @@ PARAMETERS: dict[str, Any] = {
     "margin": option("--margin", float | None, "M", "How far kept rows may move the map to widen "
                      "margins, .3 to begin with [0.0]: slower, better where topics are clear.",
                      min=0.0),
+    "experts": option("--experts", Any, "NAMES", "Maps to try, by commas: "
+                      f"{', '.join(EXPERTS)}; linear alone is quickest [auto].",
+                      parser=_experts),
     "max_kept_rows": option("--max-kept-rows", int | None, "N", "Distinct rows kept for decisions, "
                             "and as many in reserve [20000].", min=0),
 }  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.errors import DataError
 from grople.solver import LinearScores
 
 __all__ = ["Explainer", "Explanation"]
@@ -106,9 +107,11 @@ class Explainer:
         if model._targets.kind == "binary":
             raise ValueError("a model of two classes has no labels to explain")
         if not isinstance(scores, LinearScores):
-            raise ValueError(
-                f"the scores of {type(model).__name__} are not linear in the features: there is "
-                "no exact explanation"
+            raise DataError(
+                f"the scores of this {type(model).__name__} are not linear in the features: there "
+                "is no exact explanation",
+                hint="fit with {experts}",
+                options={"experts": ["linear"]},
             )
         self._scores = scores
         self._base = scores.intercepts()
