@@ -89,7 +89,10 @@ def show_facts(facts: DataFacts, console: Console) -> None:
 
 def show_tagger(tagger: Tagger, console: Console) -> None:
     """Say what was chosen, and how long it took."""
-    shown = ", ".join(f"{name} {value:g}" for name, value in tagger.choices.items())
+    shown = ", ".join(
+        f"{name} {value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in tagger.choices.items()
+    )
     name = type(tagger.model).__name__
     seconds = tagger.notes["fit_seconds"]
     console.print(

@@ -112,13 +112,16 @@ class Tagger:
         report = self.model.fitted_model_.report
         if not isinstance(self.model, GroPLE):
             return {"ridge": float(report["ridge"])} if "ridge" in report else {}
-        found = {
+        found: dict[str, Any] = {
             "components": int(report["n_components"]),
             "groups": int(report["n_groups"]),
             "gamma": float(report["gamma"]),
             "alpha": float(getattr(self.model, "best_params_", {}).get("alpha", self.model.alpha)),
         }
-        return found | ({"margin": float(self.model.margin)} if self.model.margin else {})
+        if self.model.margin:
+            found["margin"] = float(self.model.margin)
+        chosen = [entry["expert"] for entry in self.model.selection_ if entry["weight"]]
+        return found | ({"experts": ", ".join(chosen)} if chosen != ["linear"] else {})
 
     def save(self, path: str | Path, *, with_rows: bool = True) -> None:
         """Write it to a model file, with what is needed to add or remove rows or without."""
