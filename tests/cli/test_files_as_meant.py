@@ -77,7 +77,7 @@ def test_a_word_that_every_text_has_once_is_enough(grople_command, isolated, tmp
     assert_one_message(nothing, "none.jsonl", "hold no words")
 
 
-def test_embeddings_beside_texts(grople_command, things):
+def test_texts_with_embeddings(grople_command, things):
     rows = [json.loads(line) for line in (things / "things.jsonl").read_text().splitlines()]
     dense = np.array([["sound" in row["tags"], 1.0, 0.5] for row in rows])
     np.save("all.npy", dense)

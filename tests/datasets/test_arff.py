@@ -340,10 +340,6 @@ class TestMissingValues:
         assert np.isnan(dense(bundle.X)[0, 0])
         assert sp.issparse(arff(HEAD + "{0 1,1 ?}\n{1 2}\n", missing="zero").X)
 
-    def test_unknown_rule(self, arff: Any) -> None:
-        with pytest.raises(ValueError, match="missing must be one of"):
-            arff(DENSE_ARFF, missing="guess")
-
 
 # Cells as they occur, with a few that do not fit; both paths must agree on all of them.
 PLAIN = ["0", "1", "2", "9007199254740993", "1.5", "-3e2", "r"]
@@ -444,17 +440,6 @@ def test_liac_arff_reads_what_is_written(tmp_path: Path, layout: Any) -> None:
     text = file.read_text(encoding="utf-8")
     assert [name for name, _ in liac.loads(text)["attributes"]] == ["a b", "c", "d,e", "y", "ü"]
     assert np.array_equal(liac_cells(text, layout is not np.asarray), np.hstack([X, Y]))
-
-
-def test_blocks_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "x.arff"
-    file.write_bytes(SPARSE_ARFF + b"{0 7,3 1}\n" * 20)
-    whole = read(file)
-    for size in (1, 7, 64, 200):
-        monkeypatch.setattr("grople.files._sources.BLOCK_BYTES", size)
-        parts = read(file)
-        assert (parts.X != whole.X).nnz == 0
-        assert (parts.Y != whole.Y).nnz == 0
 
 
 def test_a_sparse_file_is_never_made_dense(tmp_path: Path) -> None:

@@ -241,7 +241,10 @@ class TestWriting:
             write(Bundle(np.array([[np.nan]]), np.array([[1]])), tmp_path / "x", format=format)
         assert list(tmp_path.iterdir()) == []
 
-    def test_labels_with_one_name(self, tmp_path: Path) -> None:
+    def test_names_that_a_format_cannot_hold(self, tmp_path: Path) -> None:
+        named = Bundle(np.array([[1.0]]), np.array([[1]]), label_names=["a\0"])
+        with pytest.raises(ValueError, match="NUL"):
+            write(named, tmp_path / "x.npz")
         twice = Bundle(np.eye(2), np.eye(2), label_names=["a", "a"])
         with pytest.raises(ValueError, match="two labels have the same name"):
             write(twice, tmp_path / "x.arff")

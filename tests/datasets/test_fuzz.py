@@ -8,14 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grople.datasets import READERS, Bundle, read
+from grople.datasets import READERS, Bundle, Reading, read, read_blocks, read_examples
 from grople.datasets._formats._mulan import read_label_names
 from grople.errors import DataError
-from tests.datasets.samples import valid_files
+from tests.datasets.samples import dense, valid_files
 
 VALID = valid_files()
 TRIED = [format for format in READERS if format != "excel" or find_spec("openpyxl")]
@@ -42,6 +43,13 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 def outcome(path: Path, content: bytes, format: str | None) -> None:
     path.write_bytes(content)
+    whole = attempt(lambda: read_examples(path, Reading(format=format))[0])
+    blocks = attempt(lambda: list(read_blocks(path, format=format)))
+    if isinstance(whole, DataError) or isinstance(blocks, DataError):
+        assert str(whole) == str(blocks), "one rule in both uses"
+    elif isinstance(whole, Bundle):
+        assert np.array_equal(np.vstack([dense(block.X) for block in blocks]), dense(whole.X))
+        assert sum(block.Y.nnz for block in blocks) == whole.Y.nnz
     result = attempt(lambda: read(path, format=format))
     if isinstance(result, DataError):
         assert result.reason

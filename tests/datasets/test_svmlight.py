@@ -15,19 +15,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from grople.datasets import Bundle, read, write
+from grople.datasets import Bundle, read
 from grople.datasets._formats._svmlight_rows import RowGrammar
 from grople.errors import DataError
-from tests.datasets.samples import EXTREME, LIBSVM, bundles, dense
+from tests.datasets.samples import EXTREME, LIBSVM, dense
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 @pytest.fixture
@@ -116,14 +111,6 @@ class TestExtreme:
         assert peak < 50e6  # a list of the names alone would take gigabytes
         assert bundle.feature_names[2147483646] == "feature2147483646"
 
-    @quick
-    @given(bundles())
-    def test_round_trip(self, tmp_path: Path, bundle: Bundle) -> None:
-        write(bundle, tmp_path / "x.txt.gz")
-        again = read(tmp_path / "x.txt.gz")
-        assert np.array_equal(dense(again.X), dense(bundle.X))
-        assert (again.Y != bundle.Y).nnz == 0
-
 
 class TestLibsvm:
     def test_rows(self, libsvm: Any) -> None:
@@ -170,10 +157,6 @@ class TestLibsvm:
         with pytest.raises(DataError, match=reason) as caught:
             libsvm(content, **options)
         assert caught.value.line == line
-
-    def test_sizes_must_make_sense(self, libsvm: Any) -> None:
-        with pytest.raises(ValueError, match="n_features must be between"):
-            libsvm(LIBSVM, n_features=0)
 
     @quick
     @given(data=st.data(), one_based=st.booleans())

@@ -14,8 +14,8 @@ import pytest
 
 from grople.datasets import Reading, make_grouped_multilabel, read_blocks, read_examples, write
 from grople.errors import DataError
-from grople.tagging import Examples, FeatureSettings, fit_tagger, large, load_tagger, rows_of
-from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
+from grople.tagging import Examples, FeatureSettings, _large, fit_tagger, load_tagger, rows_of
+from grople.tagging._large import fit_tagger_in_blocks, is_large, open_blocks
 from tests.tagging.things import fitted_afresh
 
 DATA = make_grouped_multilabel(240, 12, 6, n_groups=2, random_state=3)
@@ -26,7 +26,7 @@ SMALL = 700
 def _small_blocks(monkeypatch):
     monkeypatch.setattr("grople.files._sources.BLOCK_BYTES", 700)
     monkeypatch.setattr("grople.datasets._formats._tables._ROWS_AT_ONCE", 9)
-    monkeypatch.setattr(large, "read_blocks", partial(read_blocks, block_bytes=SMALL))
+    monkeypatch.setattr(_large, "read_blocks", partial(read_blocks, block_bytes=SMALL))
 
 
 def write_file(kind, folder, things):
@@ -104,7 +104,7 @@ def test_only_what_can_be_stored_is_fitted(folder):
 def test_as_many_words_are_kept_as_matrices_have_room_for(folder):
     blocks, reading = open_blocks(folder / "things.jsonl")
     tagger, _ = fit_tagger_in_blocks(blocks, reading, method="ridge")
-    assert tagger.notes["text"]["max_features"] == large.WORDS
+    assert tagger.notes["text"]["max_features"] == _large.WORDS
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_file_larger_than_its_share_of_the_memory_is_large(tmp_path, monkeypat
     path.write_text("x" * 1000)
     assert not is_large(path)
     sizes = {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": 7999}
-    monkeypatch.setattr(large.os, "sysconf", sizes.__getitem__)
+    monkeypatch.setattr(_large.os, "sysconf", sizes.__getitem__)
     assert is_large(path)
     sizes["SC_PHYS_PAGES"] = 8000
     assert not is_large(path)

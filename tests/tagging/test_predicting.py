@@ -92,13 +92,23 @@ def test_blocks_do_not_matter(model, data):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
-    "estimator", [GroPLE(5, 3, random_state=0), Ridge(1.0), BSVM(decision="sign")]
+    "estimator",
+    [
+        GroPLE(5, 3, random_state=0),
+        GroPLE(5, 3, experts=["linear"]),
+        Ridge(1.0),
+        BSVM(decision="sign"),
+    ],
 )
 def test_shares_add_up_to_the_score(estimator, data, sparse):
     X = sp.csr_array(data.X) if sparse else np.asarray(sp.csr_array(data.X).toarray())
     fitted = estimator.fit(X[:200], data.Y[:200])
     explainer = Explainer(fitted, data.feature_names, data.label_names, n_features=4, n_labels=2)
-    scores = fitted.decision_function(X[200:210])
+    scores = fitted.fitted_model_.linear(X[200:210])
+    others = getattr(fitted, "selection_", [])[1:]
+    assert explainer.is_partial == any(expert["weight"] > 0 for expert in others)
+    if not explainer.is_partial:
+        np.testing.assert_allclose(scores, fitted.decision_function(X[200:210]), atol=1e-12)
     for row in range(10):
         for why in explainer.explain(X[[200 + row]], range(12)):
             score = scores[row, data.label_names.index(why.label)]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from grople.cli import options as o
-from grople.cli.console import progress
+from grople.cli.console import make_console, progress
 from grople.tagging import (
     FORMATS,
     Explainer,
@@ -102,6 +102,13 @@ def predict(
     labels = [str(label) for label in fitted.classes_]
     # The format of the file that was learnt from says nothing about this one.
     how = o.make_reading(reading, tagger.reading.for_records(None))
+    explainer = Explainer(tagger.model, features.names.tolist(), labels) if explain else None
+    if explainer is not None and explainer.is_partial and not quiet:
+        make_console(stderr=True).print(
+            "Note: explained is the linear expert's score, which counts with those of others; "
+            "grople fit --experts linear keeps to it",
+            style="yellow", soft_wrap=True,
+        )  # fmt: skip
     # On a terminal the tags themselves show that it goes on.
     silent = quiet or (output is None and sys.stdout.isatty())
     with (
@@ -115,7 +122,7 @@ def predict(
             blocks,
             features,
             selection=Selection.of(top_k, threshold, rule),
-            explainer=Explainer(tagger.model, features.names.tolist(), labels) if explain else None,
+            explainer=explainer,
         )
         write_tags(_counted(tagged, report), stream, to, labels)
 

@@ -7,7 +7,6 @@ passed on as often as they are asked for.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from grople.datasets._read import (
 from grople.datasets._reading import Reading
 from grople.datasets._tags import TagColumn
 from grople.errors import DataError
-from grople.files import opened
+from grople.files import NO_LIMIT, opened
 
 __all__ = ["Blocks", "read_blocks"]
 
@@ -59,7 +58,7 @@ class Blocks:
         if reading.mixed:
             raise DataError("columns of mixed kinds are not read in blocks", file=self.source)
         self._block_bytes = block_bytes
-        with opened(path, sys.maxsize) as source:
+        with opened(path, NO_LIMIT) as source:
             reader = open_reader(source, reading)
             if not reader.declared and not sum(batch.n_rows for batch in reader.batches()):
                 raise DataError("no rows: nothing to learn from", file=self.source)
@@ -77,7 +76,7 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Any]:
         empty = True
-        with opened(self.source, sys.maxsize) as source:
+        with opened(self.source, NO_LIMIT) as source:
             batches = map(self._finished, open_reader(source, self.reading).batches())
             for batch in _in_blocks(batches, self._block_bytes):
                 empty = False

@@ -138,20 +138,9 @@ def _chunks(url: str) -> Iterator[tuple[bytes, int | None]]:
         if error.code < 500 and error.code not in (408, 425, 429):
             raise DataError(f"could not download {url}: {reason}") from None
         raise _Temporary(reason) from None
+    except TimeoutError:
+        raise _Temporary(f"nothing arrived for {STALL_S:g} seconds") from None
     except (http.client.HTTPException, OSError) as error:
-        raise _Temporary(_explain(error)) from None
+        raise _Temporary(f"no connection ({getattr(error, 'reason', error)})") from None
     if expected is not None and received != expected:
         raise _Temporary(f"the connection ended after {received} of {expected} bytes")
-
-
-def _explain(error: Exception) -> str:
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    if isinstance(cause, TimeoutError):
-        return f"nothing arrived for {STALL_S:g} seconds"
-    if isinstance(cause, ConnectionRefusedError):
-        return "the connection was refused"
-    if isinstance(cause, http.client.IncompleteRead):
-        return "the connection ended too early"
-    if isinstance(cause, OSError) and cause.strerror:
-        return f"no connection ({cause.strerror})"
-    return f"no connection ({cause})"

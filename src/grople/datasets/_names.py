@@ -83,6 +83,8 @@ def matching_names(offered: Sequence[str], wanted: Sequence[str], file: str) -> 
 def feature_places(offered: Sequence[str], names: Sequence[str], file: str) -> list[int]:
     """Return where a model's features stand, or say which is not there."""
     place = {name: index for index, name in enumerate(offered)}
+    if len(place) < len(offered):
+        refuse_repeated([name for name in offered if name in set(names)], file)
     missing = [name for name in names if name not in place]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -95,5 +97,5 @@ def refuse_repeated(names: Sequence[str], file: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise DataError(f"two columns are called {name!r}", file=file, line=1)
+            raise DataError(f"two columns are called {name!r}", file=file)
         seen.add(name)

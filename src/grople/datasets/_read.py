@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from grople.datasets._reading import TABLES, Reading, refuse_others
 from grople.datasets._tags import label_matrix, tags_of
 from grople.errors import DataError
 from grople.features import fit_text
-from grople.files import DEFAULT_LIMIT, Source, opened
+from grople.files import DEFAULT_LIMIT, NO_LIMIT, Source, opened
 from grople.metrics import label_indicator
 
 __all__ = [
@@ -141,7 +140,7 @@ def asked(path: Any, format: str | None, labels: Any, options: dict[str, Any]) -
     if not isinstance(labels, str) or several:
         return replace(reading, labels=labels)
     if format is None:
-        with opened(path, sys.maxsize) as source:
+        with opened(path, NO_LIMIT) as source:
             format = detected(source)
     if format in TABLES:
         return replace(reading, tags=labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from grople.datasets._formats import FORMATS, Reader
 from grople.datasets._names import feature_places
 from grople.datasets._reading import TABLES, Reading
 from grople.errors import DataError
-from grople.files import Source, opened, standard_input
+from grople.files import NO_LIMIT, Source, opened, standard_input
 
 __all__ = ["Records", "aligned_features", "open_records"]
 
@@ -90,7 +89,7 @@ def open_records(
         source = standard_input()
         yield _records(source, how, names, n_features) if source.head() else iter(())
         return
-    with opened(path, sys.maxsize) as source:
+    with opened(path, NO_LIMIT) as source:
         yield _records(source, how, names, n_features)
 
 

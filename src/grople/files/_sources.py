@@ -19,10 +19,12 @@ from typing import IO, Any
 
 from grople.errors import DataError
 
-__all__ = ["DEFAULT_LIMIT", "Source", "decode", "opened", "standard_input", "too_large"]
+__all__ = ["DEFAULT_LIMIT", "NO_LIMIT", "Source", "decode", "opened", "standard_input", "too_large"]
 
 #: The most bytes a compressed file may unpack to, unless the caller says otherwise.
 DEFAULT_LIMIT = 4 << 30
+#: More than any file unpacks to; less than what C counts in, so that one more can be asked for.
+NO_LIMIT = 1 << 62
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"

@@ -18,6 +18,7 @@ from grople.tagging._fitting import (
     load_tagger,
     named_labels,
 )
+from grople.tagging._large import fit_tagger_in_blocks, is_large, open_blocks
 from grople.tagging._predicting import (
     Selection,
     Tag,
@@ -34,7 +35,6 @@ from grople.tagging._quality import (
     tagger_quality,
 )
 from grople.tagging._writing import FORMATS, output, write_tags
-from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 
 __all__ = [
     "FORMATS",

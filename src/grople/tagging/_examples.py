@@ -49,7 +49,7 @@ class Examples:
     feature_names : list of str, optional
         The names of columns of numbers, where the file has any.
     embeddings : ndarray of shape (n_rows, n_dimensions), optional
-        Dense features beside the records.
+        Dense features of the same records.
     source : str
         The file.
     row_names : sequence of str

@@ -68,6 +68,7 @@ def learn_features(examples: Examples, settings: FeatureSettings) -> tuple[Featu
 
     Examples
     --------
+    >>> from grople.datasets import TextTable
     >>> table = TextTable(("a chess game", "a chess clock"), (("game",), ("tool",)))
     >>> features, X = learn_features(Examples.of(table), FeatureSettings(characters=False))
     >>> features.names.tolist(), X.shape
@@ -159,7 +160,7 @@ def table_columns(features: Features) -> list[str] | None:
 
 
 def has_embeddings(features: Features) -> bool:
-    """Tell whether records need embeddings beside them."""
+    """Tell whether records come with embeddings."""
     single = without_interactions(features)
     return isinstance(single, BlockFeatures) and single.parts[-1].kind == "embeddings"
 
@@ -190,7 +191,7 @@ def check_embeddings(features: Features, embeddings: Any) -> None:
     width = len(single.parts[-1].features)
     if embeddings is None or embeddings.shape[1] != width:
         raise DataError(
-            f"the model learnt with embeddings of {width} dimensions beside the records",
+            f"the model learnt with embeddings of {width} dimensions",
             hint="give those of these records, made in the same way, with {embeddings}",
             options={"embeddings": "FILE.npy"},
         )

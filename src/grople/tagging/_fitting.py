@@ -203,6 +203,7 @@ def fit_tagger(
 
     Examples
     --------
+    >>> from grople.datasets import TextTable
     >>> texts = ("a chess game", "a game of go", "a chess clock", "a wall clock")
     >>> table = TextTable(texts, (("game",), ("game",), ("game", "tool"), ("tool",)))
     >>> settings = FeatureSettings(ngrams=1, characters=False, min_df=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from grople.errors import DataError
 from grople.files import decode
@@ -67,19 +68,13 @@ def read_header(blocks: Iterator[tuple[int, bytes]], file: str) -> tuple[Header,
             elif match and keyword == "attribute":
                 attribute = _attribute(match[2], kinds, file, number)
                 if attribute.name in attributes:
-                    raise DataError(
-                        f"two columns are called {attribute.name!r} (the other in line "
-                        f"{attributes[attribute.name].line})",
-                        file=file,
-                        line=number,
-                    )
+                    earlier = attributes[attribute.name].line
+                    reason = f"two columns are called {attribute.name!r} (also line {earlier})"
+                    raise DataError(reason, file=file, line=number)
                 attributes[attribute.name] = attribute
             elif text and not text.startswith("%"):
-                raise DataError(
-                    f"expected @relation, @attribute or @data, found {text[:40]!r}",
-                    file=file,
-                    line=number,
-                )
+                reason = f"expected @relation, @attribute or @data, found {text[:40]!r}"
+                raise DataError(reason, file=file, line=number)
             number += 1
     raise DataError("no @data section: not an ARFF file, or truncated", file=file)
 
@@ -92,51 +87,37 @@ def _relation(text: str, file: str, line: int) -> str:
 
 def _attribute(text: str, kinds: dict[str, tuple[str, ...]], file: str, line: int) -> Attribute:
     """Read a declaration; `kinds` remembers lists of values, of which most files repeat one."""
+    fail = partial(DataError, file=file, line=line)
     match = _ATTRIBUTE.fullmatch(text)
     if match is None:
-        raise DataError(f"cannot find the attribute's name in {text[:60]!r}", file=file, line=line)
+        raise fail(f"cannot find the attribute's name in {text[:60]!r}")
     name, kind = unquote(match[1], file, line), match[2]
     if kind.startswith("{"):
         if kind not in kinds:
             kinds[kind] = _nominal_values(name, kind, file, line)
         return Attribute(name, line, values=kinds[kind])
     word = kind.split(None, 1)[0].lower() if kind else ""
-    if word in _NUMERIC:
-        return Attribute(name, line)
-    if word in _SKIPPED:
-        return Attribute(name, line, skipped=True)
-    raise DataError(
-        f"attribute {name!r} has the unknown type {kind[:40]!r}; known are numeric, real, integer, "
-        "string, date and {value, value, ...}",
-        file=file,
-        line=line,
-    )
+    if word not in (*_NUMERIC, *_SKIPPED):
+        known = "numeric, real, integer, string, date and {value, value, ...}"
+        raise fail(f"attribute {name!r} has the unknown type {kind[:40]!r}; known are {known}")
+    return Attribute(name, line, skipped=word in _SKIPPED)
 
 
 def _nominal_values(name: str, text: str, file: str, line: int) -> tuple[str, ...]:
+    fail = partial(DataError, file=file, line=line)
     values: dict[str, None] = {}
     position, separator = 1, ","
     while separator == ",":
         match = _NOMINAL_VALUE.match(text, position)
         if match is None:
-            raise DataError(
-                f"attribute {name!r}: cannot read its values at {text[position:][:40]!r}",
-                file=file,
-                line=line,
-            )
+            raise fail(f"attribute {name!r}: cannot read its values at {text[position:][:40]!r}")
         value = unquote(match[1], file, line)
         if value in values:
-            raise DataError(
-                f"attribute {name!r} lists the value {value!r} twice", file=file, line=line
-            )
+            raise fail(f"attribute {name!r} lists the value {value!r} twice")
         values[value] = None
         position, separator = match.end(), match[2]
     if not _TRAILER.fullmatch(text, position):
-        raise DataError(
-            f"attribute {name!r}: unexpected {text[position:][:40]!r} after its values",
-            file=file,
-            line=line,
-        )
+        raise fail(f"attribute {name!r}: unexpected {text[position:][:40]!r} after its values")
     return tuple(values)
 
 
