@@ -22,6 +22,7 @@ from grople.tagging import load_tagger
 from tests.cli.messages import assert_one_message
 
 FIT = ("fit", "things.jsonl", "-o", "new.grople", "--method", "ridge", "--folds", "0")
+UPDATE = ("fit", "more.jsonl", "--update", "m.grople", "-o", "n.grople")
 
 
 def said(result) -> str:
@@ -346,6 +347,14 @@ def test_export(grople_command, things):
         (("predict", "m.grople", "things.jsonl", "--id", "nr"), ("line 1", "no field 'nr'")),
         (("predict", "m.grople", "things.jsonl", "-o", "folder"), ("folder",)),
         (("evaluate", "m.grople", "n.csv", "--labels", "y"), ("n.csv",)),
+        ((*FIT[:3], "new.gz"), ("new.gz", "not compressed")),
+        (("fit", "large.csv", *FIT[2:], "--labels", "label_*"), ("too large to be squared",)),
+        ((*FIT[:3], "things.jsonl"), ("things.jsonl", "another file")),
+        ((*UPDATE[:-1], "more.jsonl"), ("more.jsonl", "another file")),
+        (("predict", "m.grople", "things.jsonl", "-o", "things.jsonl"), ("another file",)),
+        (("predict", "m.grople", "things.jsonl", "-o", "m.grople"), ("m.grople", "another file")),
+        (("inspect", "m.grople", "-o", "m.grople"), ("m.grople", "another file")),
+        (("export", "m.grople", "--without-rows", "./m.grople"), ("m.grople", "another file")),
         (("compare", "things.jsonl", "--plot", "x.doc"), ("x.doc", ".png")),
         (("compare", "things.jsonl", "--methods", "constant", "--folds", "99"), ("99 folds",)),
     ],
@@ -358,12 +367,14 @@ def test_every_mistake_is_one_sentence(grople_command, things, arguments, parts)
     (things / "folder").mkdir()
     model = (things / "m.grople").read_bytes()
     (things / "cut.grople").write_bytes(model[: len(model) // 2])
-    before = sorted(things.iterdir())
+    large = ["a,b,label_x,label_y"] + [f"{i},{i % 3},{i % 2},{i % 3 % 2}" for i in range(40)]
+    (things / "large.csv").write_text("\n".join([*large, "1e200,1,0,1"]))
+    before = {path: path.is_file() and path.read_bytes() for path in things.iterdir()}
     result = grople_command(*arguments)
     assert_one_message(result, *parts)
     for word in ("labels=", "format=", "missing=", "ignore=", "encoding="):
         assert word not in result.stderr
-    assert sorted(things.iterdir()) == before
+    assert {path: path.is_file() and path.read_bytes() for path in things.iterdir()} == before
     assert Path("/dev/full").is_char_device()
 
 
@@ -391,6 +402,12 @@ def test_every_mistake_is_one_sentence(grople_command, things, arguments, parts)
         ("predict", "m.grople", "things.jsonl", "--decision", "best"),
         ("compare", "things.jsonl", "--methods", "gropel"),
         ("export", "m.grople"),
+        ("export", "m.grople", "--onnx", "x.bin", "--without-rows", "x.bin"),
+        (*FIT, "--seed", "-1"),
+        (*UPDATE, "--metric", "macro_f1"),
+        (*UPDATE, "--search"),
+        (*UPDATE, "--components", "3"),
+        (*UPDATE, "--seed", "1"),
     ],
 )
 def test_wrong_commands_show_the_usage(grople_command, things, arguments):
