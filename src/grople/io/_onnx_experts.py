@@ -43,8 +43,12 @@ def stack_scores(
     """
     found: Any = stack.base[None, :]
     for expert in stack.experts:
-        make = {KernelScores: _kernel_scores, ForestScores: _forest_scores}
-        scores = make.get(type(expert.scores), linear)(graph, rows, expert.scores)
+        if isinstance(expert.scores, KernelScores):
+            scores = _kernel_scores(graph, rows, expert.scores)
+        elif isinstance(expert.scores, ForestScores):
+            scores = _forest_scores(graph, rows, expert.scores)
+        else:
+            scores = linear(graph, rows, expert.scores)
         chance = curve(graph, scores, expert.curve_scores, expert.curve_probabilities)
         chance = chance.clip(LEAST, 1.0 - LEAST)
         odds = graph.add("Log", chance / (1.0 - chance))
