@@ -53,12 +53,13 @@ def test_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["tags", "Tags", "LABELS", "categories"])
 def test_tags_are_cleaned_and_counted(tmp_path: Path, key: str) -> None:
     file = tmp_path / "x.json"
-    cells = ['[" a ", "", null, 3, true]', '["a", 2.0, " "]', "null", '"a|b"', "[]", "7", '"a"']
+    cells = ["7", '[" a ", "", null, 3, true]', "null", '["a", 2.0, " "]', '"a|b"', "[]", '"a"']
     objects = ", ".join(f'{{"Text": "word", "{key}": {cell}}}' for cell in cells)
     for content in (f"[{objects}]", objects.replace("}, {", "}\n{")):
         file.write_text(content)
         table, _ = read_examples(file)
-        assert table.tags == (("3", "a", "true"), ("2", "a"), (), ("a", "b"), (), ("7",), ("a",))
+        assert table.tags == (("7",), ("3", "a", "true"), (), ("2", "a"), ("a", "b"), (), ("a",))
+        assert [cell for cell, _ in table.tag_column.rows] == ["7", " a , , None, 3, True", ""]
         empty, converted = table.notes
         assert empty.startswith("3 tags were empty")
         assert converted.startswith("4 tags were numbers")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grople.datasets import Progress as Callback
 
 __all__ = [
-    "bar_character", "download_progress", "emit", "json_text", "make_console", "print_json",
+    "download_progress", "emit", "json_text", "make_console", "print_json",
     "progress", "quiet_warnings", "size_of",
 ]  # fmt: skip
 
@@ -39,11 +39,6 @@ def make_console(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = max(console.width, PIPE_WIDTH)
     return console
-
-
-def bar_character(console: Console) -> str:
-    """Return what to draw bars with on this console."""
-    return "█" if console.encoding.lower().startswith("utf") else "#"
 
 
 def json_text(value: Any) -> str:

@@ -187,7 +187,8 @@ class TagCells:
         self.settle(cells)
         rows = [self._tags_of(cell, row, lines) for row, cell in enumerate(cells)]
         for cell, tags in zip(cells, rows[: SHOWN_ROWS - len(self._first)], strict=False):
-            shown = cell if isinstance(cell, str) else ", ".join(map(str, cell or ()))
+            several = isinstance(cell, list | tuple)
+            shown = ", ".join(map(str, cell)) if several else "" if cell is None else str(cell)
             self._first.append((shown, tuple(tags)))
         self._rows += len(rows)
         self._tags += sum(map(len, rows))

@@ -1,6 +1,6 @@
 """Files read with care and written whole or not at all; arrays checked before they are trusted."""
 
-from grople.files._arrays import csr_complaint
+from grople.files._arrays import csr_complaint, indptr_complaint
 from grople.files._sources import (
     DEFAULT_LIMIT,
     NO_LIMIT,
@@ -18,6 +18,7 @@ __all__ = [
     "Source",
     "csr_complaint",
     "decode",
+    "indptr_complaint",
     "opened",
     "standard_input",
     "too_large",

@@ -22,7 +22,15 @@ from grople.datasets._names import (
 from grople.datasets._reading import Reading, does_not_apply, label_names_of
 from grople.errors import DataError
 
-__all__ = ["ColumnRoles", "Columns", "NoNumberError", "TableCells", "raw_cells"]
+__all__ = [
+    "ColumnRoles",
+    "Columns",
+    "NoNumberError",
+    "TableCells",
+    "labelled_roles",
+    "predicted_roles",
+    "raw_cells",
+]
 
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 _WORDS = {"true": 1.0, "false": 0.0}
@@ -44,64 +52,53 @@ class ColumnRoles:
     ids: int | None = None
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls, names: Sequence[str], reading: Reading, only: Sequence[str] | None, file: str
-    ) -> tuple[ColumnRoles, Reading]:
-        """Find the parts among the names, or say which name is not there.
 
-        Parameters
-        ----------
-        names : sequence of str
-            The columns.
-        reading : Reading
-            How to read them.
-        only : sequence of str, optional
-            The features that are wanted, of rows without labels; none where they are texts.
-        file : str
-            For errors.
+def labelled_roles(
+    names: Sequence[str], reading: Reading, file: str
+) -> tuple[ColumnRoles, Reading]:
+    """Find the parts of a table with labels, and note in the reading what was found."""
+    place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    text, ids = reading.text, _row_names(names, reading, file)
+    if text is not None:
+        text = known_name(names, text, (), "the text", option="text", file=file)
+    elif not reading.features:
+        text = find_name([name for name in names if name not in reading.ignore], TEXT)
+    if text is not None and reading.features:
+        raise does_not_apply("features", "a text", file)
+    tags, labels = _label_columns(names, reading, file)
+    ignored = [known_name(names, name, (), "ignore", file=file) for name in reading.ignore]
+    taken = {place[name] for name in ignored} | {*labels, tags, place.get(ids), place.get("")}
+    features = tuple(i for i in range(len(names)) if i not in taken)
+    if text is not None:
+        features = ()
+    elif reading.features:
+        offered = [names[index] for index in features]
+        features = tuple(place[name] for name in matching_names(offered, reading.features, file))
+    unnamed = "column without a name left out (taken for row numbers)"
+    notes = (unnamed,) if "" in place else ()
+    roles = ColumnRoles(features, tuple(labels), tags, place.get(text), place.get(ids), notes)
+    tag_column = None if tags is None else names[tags]
+    return roles, replace(reading, text=text, ids=ids, tags=tag_column)
 
-        Returns
-        -------
-        roles : ColumnRoles
-        reading : Reading
-            With the columns that were found.
-        """
-        place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
-        ids = reading.ids
-        if ids is not None and not (reading.ids_optional and find_name(names, (ids,)) is None):
-            ids = known_name(names, ids, (), "the row names", file=file)
-        else:
-            ids = None
-        if only:
-            features = tuple(feature_places(names, only, file))
-            return cls(features, ids=place.get(ids)), replace(reading, ids=ids)
-        text = reading.text
-        if text is not None or only is not None:
-            text = known_name(names, text, TEXT, "the text", option="text", file=file)
-        elif not reading.features:
-            text = find_name([name for name in names if name not in reading.ignore], TEXT)
-        if text is not None and reading.features:
-            raise does_not_apply("features", "a text", file)
-        reading = replace(reading, text=text, ids=ids)
-        if only is not None:
-            return cls(text=place.get(text), ids=place.get(ids)), reading
-        tags, labels = _label_columns(names, reading, file)
-        reading = replace(reading, tags=None if tags is None else names[tags])
-        ignored = [known_name(names, name, (), "ignore", file=file) for name in reading.ignore]
-        dropped = {place[name] for name in ignored}
-        notes: tuple[str, ...] = ()
-        if "" in place:
-            dropped.add(place[""])
-            notes = ("column without a name left out (taken for row numbers)",)
-        taken = dropped | set(labels) | {tags, place.get(ids), place.get(text)}
-        features = tuple(i for i in range(len(names)) if i not in taken)
-        if text is not None:
-            features = ()
-        elif reading.features:
-            offered = [names[index] for index in features]
-            features = tuple(place[n] for n in matching_names(offered, reading.features, file))
-        return cls(features, tuple(labels), tags, place.get(text), place.get(ids), notes), reading
+
+def predicted_roles(
+    names: Sequence[str], reading: Reading, only: Sequence[str], file: str
+) -> tuple[ColumnRoles, Reading]:
+    """Find the features of rows without labels, or their text where no features are wanted."""
+    ids, text = _row_names(names, reading, file), None
+    if not only:
+        text = known_name(names, reading.text, TEXT, "the text", option="text", file=file)
+    features = tuple(feature_places(names, only, file))
+    place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    roles = ColumnRoles(features, text=place.get(text), ids=place.get(ids))
+    return roles, replace(reading, text=text, ids=ids)
+
+
+def _row_names(names: Sequence[str], reading: Reading, file: str) -> str | None:
+    """Return the column that names the rows."""
+    if reading.ids is None or reading.ids_optional:
+        return find_name(names, (reading.ids,)) if reading.ids else None
+    return known_name(names, reading.ids, (), "the row names", file=file)
 
 
 def _label_columns(

@@ -22,7 +22,7 @@ from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._matrices import checked_csr, finite_features
 from grople.datasets._reading import MAX_COLUMNS, Reading
 from grople.errors import DataError
-from grople.files import Source, too_large
+from grople.files import Source, indptr_complaint, too_large
 
 __all__ = ["NpzFile"]
 
@@ -79,8 +79,12 @@ class NpzFile(Reader):
             if lists["X_data"].size != lists["X_indices"].size:
                 reason = f"{lists['X_data'].size} values but {lists['X_indices'].size} indices"
                 raise DataError(f"X: {reason}", file=self._file)
-            for part in "XY":
-                self._check_ends(part, lists[f"{part}_indices"].size)
+            for part, ends in self._ends.items():
+                entries = lists[f"{part}_indices"].size
+                complaint = indptr_complaint(ends, self._shapes[part][0], entries)
+                if complaint is not None:
+                    raise DataError(f"{part}: {complaint}", file=self._file)
+                self._ends[part] = ends.astype(np.int64)
             most = _BATCH_BYTES // (lists["X_data"].itemsize + lists["X_indices"].itemsize)
             start, n_rows = 0, self._shapes["X"][0]
             while start < n_rows:
@@ -103,16 +107,6 @@ class NpzFile(Reader):
         data = lists["X_data"].take(count) if part == "X" else np.ones(count, np.int64)
         shape = stop - start, self._shapes[part][1]
         return checked_csr(part, data, indices, indptr, shape, self._file)
-
-    def _check_ends(self, part: str, count: int) -> None:
-        """Check what says where each row ends, so that the lists can be cut by it."""
-        ends, n_rows = self._ends[part], self._shapes[part][0]
-        kind = ends.dtype.kind in "iu" and ends.ndim == 1
-        fits = kind and ends.size == n_rows + 1 and ends[0] == 0 and ends[-1] == count
-        if not fits or (ends[1:] < ends[:-1]).any():
-            what = f"does not describe {n_rows:,} rows" if kind else "must be a list of integers"
-            raise DataError(f"{part}: indptr {what}", file=self._file)
-        self._ends[part] = ends.astype(np.int64)
 
     def _shape(self, part: str, shape: Any) -> tuple[int, int]:
         if shape.dtype.kind not in "iu" or shape.shape != (2,):

@@ -15,7 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from grople.datasets._formats._batch import Batch, Reader
-from grople.datasets._formats._columns import ColumnRoles, Columns, TableCells, raw_cells
+from grople.datasets._formats._columns import (
+    Columns,
+    TableCells,
+    labelled_roles,
+    predicted_roles,
+    raw_cells,
+)
 from grople.datasets._matrices import compact, number_or_reason
 from grople.datasets._names import refuse_repeated
 from grople.datasets._reading import Reading
@@ -39,7 +45,11 @@ class TableFile(Reader):
         super().__init__(source, reading, only)
         names, self._parts = _OPENERS[str(reading.format)](source)
         refuse_repeated(names, self._file)
-        roles, self.reading = ColumnRoles.of(names, reading, only, self._file)
+        roles, self.reading = (
+            labelled_roles(names, reading, self._file)
+            if only is None
+            else predicted_roles(names, reading, only, self._file)
+        )
         self._names, self._roles = names, roles
         self._cells = TableCells(names, self._file, reading.missing)
         self._tags = TagCells(reading.separator, self._file)
