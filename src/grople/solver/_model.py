@@ -13,8 +13,7 @@ from scipy.special import expit, softmax
 
 from grople.decision._calibration import ScoreCounts, ScoreMoments
 from grople.decision._decision import Decision
-from grople.moments._keys import canonical_rows
-from grople.moments._summary import Outline, RealMoments
+from grople.moments import Outline, RealMoments, canonical_rows
 from grople.optim import parallel_map, row_shares
 
 __all__ = ["FittedModel", "LinearScores", "row_blocks", "score_moments"]
