@@ -156,7 +156,8 @@ def _label_table(report: ModelReport, labels: Array, caption: str) -> Table:
         effects = [report.top_features.of(i, report.feature_names) for i in labels]
         speaking = [[name for name, effect in each if effect > 0] for each in effects]
         columns["features that speak for it"] = [", ".join(names[:SHOWN]) for names in speaking]
-    return Table(list(columns), list(zip(*columns.values(), strict=True)), caption)
+    note = "" if report.quality is None else f"AP is average precision; AP and AUC {report.source}."
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), caption, note)
 
 
 def _measures_table(methods: dict[str, dict[str, float]], caption: str) -> Table:
