@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from grople.datasets import Reading
+from grople.datasets import Blocks, Reading
 from grople.features import feature_blocks
 from grople.tagging import (
     TAIL,
@@ -22,7 +22,15 @@ from grople.tagging import (
     learn_features,
 )
 
-__all__ = ["Show", "plan_of", "show_change", "show_facts", "show_rows", "show_tagger"]
+__all__ = [
+    "Show",
+    "plan_of",
+    "show_blocks",
+    "show_change",
+    "show_facts",
+    "show_rows",
+    "show_tagger",
+]
 
 Show = Callable[[Console], None]
 #: Labels and features that are named, and characters of a text.
@@ -63,17 +71,37 @@ def show_rows(examples: Examples, console: Console) -> None:
     for what, labels in examples.first_rows():
         shown = shorten(what, WIDTH, placeholder=" …")
         console.print(f"{shown} → {_some(labels)}", style="dim", soft_wrap=True)
-    column = examples.tag_column
-    if column is not None and column.warning is not None:
-        warning = "cells hold what may stand between tags, but each is one: see --separator"
-        console.print(f"Warning: {warning}", style="yellow")
-    elif column is not None and column.found and column.labels_a_row > 1:
-        console.print(f"Note: {column}")
     separator = examples.level_separator
     if separator is not None:
         console.print(f"Note: label names have levels: see --hierarchy {separator!r}")
-    for note in examples.notes:
+    _show_notes(examples, console)
+
+
+def _show_notes(found: Examples | Blocks, console: Console) -> None:
+    """Say what a person should know of how a file was read."""
+    column = found.tag_column
+    if column is not None and column.warning is not None:
+        warning = "cells hold what may stand between tags, but each is one: see --separator"
+        console.print(f"Warning: {warning}", style="yellow")
+    elif column is not None and column.found and any(column.separator in c for c, _ in column.rows):
+        console.print(f"Note: {column}")
+    for note in found.notes:
         console.print(f"Note: {note}")
+
+
+def show_blocks(blocks: Blocks, facts: DataFacts, tagger: Tagger, console: Console) -> None:
+    """Say what was learnt from a file that was read in blocks."""
+    _show_notes(blocks, console)
+    show_facts(facts, console)
+    notes = ["read in blocks, so the quality was not measured: try grople evaluate on other rows"]
+    kept = tagger.notes["text"].get("max_features")
+    if kept == len(tagger.features):
+        notes.append(f"the {kept:,} most frequent terms are kept: see --max-features")
+    if tagger.model.summary_.grid.keeps_rows:
+        notes.append("so many features that the rows themselves stay in memory: choose fewer")
+    for note in notes:
+        console.print(f"Note: {note}")
+    show_tagger(tagger, console)
 
 
 def show_facts(facts: DataFacts, console: Console) -> None:
@@ -97,7 +125,8 @@ def show_tagger(tagger: Tagger, console: Console) -> None:
     seconds = tagger.notes["fit_seconds"]
     console.print(
         f"{name}{': ' if shown else ''}{shown}; decides for {tagger.model.decision}; "
-        f"fitted in {seconds:.1f} s"
+        f"fitted in {seconds:.1f} s",
+        soft_wrap=True,
     )
 
 

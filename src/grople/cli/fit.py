@@ -17,6 +17,7 @@ from grople.cli.console import emit, json_text, progress, quiet_warnings, size_o
 from grople.cli.facts import (
     Show,
     plan_of,
+    show_blocks,
     show_change,
     show_facts,
     show_rows,
@@ -270,20 +271,7 @@ def _fit_blocks(
         report=report,
         **settings,
     )
-    notes = ["read in blocks, so the quality was not measured: try grople evaluate on other rows"]
-    if facts.texts and "max_features" not in text:
-        kept = f"{tagger.notes['text']['max_features']:,}"
-        notes.append(f"at most the {kept} most frequent words are kept: see --max-features")
-    if tagger.model.summary_.grid.keeps_rows:
-        notes.append("so many features that the rows themselves stay in memory: choose fewer")
-
-    def show(console: Console) -> None:
-        show_facts(facts, console)
-        for note in notes:
-            console.print(f"Note: {note}")
-        show_tagger(tagger, console)
-
-    return tagger, _stored(tagger), show
+    return tagger, _stored(tagger), partial(show_blocks, blocks, facts, tagger)
 
 
 def _update(
