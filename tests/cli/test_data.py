@@ -196,7 +196,7 @@ def test_wrong_names_and_files(grople_command, tmp_path):
     assert_one_message(
         grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "leave out"
     )
-    assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "format")
+    assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "pass --to (")
     assert_one_message(
         grople_command("data", "convert", "debtags-mini", "no/such/folder/out.npz"), "out.npz"
     )

@@ -25,6 +25,7 @@ from grople.datasets import (
     write,
 )
 from grople.datasets import fetch as fetch_files
+from grople.errors import DataError
 from grople.inspection import Table
 
 __all__ = ["app"]
@@ -148,7 +149,11 @@ def convert(
 ) -> None:
     """Convert a data set from one format into another."""
     bundle = _open_data(source, source_format, labels)
-    files = [str(path) for path in write(bundle, target, format=target_format)]
+    try:
+        files = [str(path) for path in write(bundle, target, format=target_format)]
+    except DataError as error:  # the format of the target is --to here
+        hint = error.hint.replace("{format}", "--to")
+        raise DataError(error.reason, file=error.file, line=error.line, hint=hint) from error
     if not json:
         for note in bundle.notes:
             make_console(stderr=True).print(f"Note: {note}", soft_wrap=True)
