@@ -99,7 +99,7 @@ def test_predictions_are_closed_in_every_container(rows):
     Y = pd.DataFrame([dict.fromkeys(row, 1) for row in tags]).fillna(0).astype(int)
     parents = {name: [name[0]] for name in Y.columns}
     again = clone(HierarchicalClassifier(GroPLE(random_state=0), parents)).fit(X, Y)
-    frame = again.predict(X[:50])
+    frame = again.predict(X[:50].tolist())
     assert set(frame.columns) == set(model.classes_)
     given = model.predict(X[:50])
     assert sp.issparse(given)

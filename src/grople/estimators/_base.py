@@ -23,6 +23,7 @@ from grople.solver import FittedModel
 
 __all__ = [
     "LabelClassifier",
+    "index_of",
     "no_progress",
     "row_by_row",
     "seed_of",
@@ -117,7 +118,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
             Features. For a Dask array a Dask array is returned.
         """
-        index = _index_of(X)
+        index = index_of(X)
         X = self._validate_rows(X)
         if self._targets.kind != "multilabel":
             return self._targets.decode_scores(self.fitted_model_.scores(X))
@@ -161,7 +162,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
             Features. For a Dask array a Dask array is returned.
         """
-        index = _index_of(X)
+        index = index_of(X)
         X = self._validate_rows(X)
         model = self.fitted_model_
         if self._targets.kind == "multilabel":
@@ -275,7 +276,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop("label_names_in_", None)
 
 
-def _index_of(X: Any) -> Any:
+def index_of(X: Any) -> Any:
     """Return the index of a DataFrame; a list has a method of that name."""
     return X.index if hasattr(X, "iloc") else None
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from grople.decision import LabelHierarchy
+from grople.estimators._base import index_of
 from grople.estimators._grople import GroPLE
 from grople.estimators._targets import encode, label_objects
 
@@ -147,7 +148,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         X : array, sparse array or DataFrame of shape (n_rows, n_features)
             Features.
         """
-        return self._targets.decode(self._closed_sets(X), getattr(X, "index", None))
+        return self._targets.decode(self._closed_sets(X), index_of(X))
 
     def predict_tags(self, X: Any) -> list[Any]:
         """Return the names of the labels of each row.
