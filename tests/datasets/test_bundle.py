@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from grople import datasets
 from grople.datasets import Bundle, NumberedNames
+
+
+def test_public_names() -> None:
+    assert set(datasets.__all__) == {
+        *("Bundle", "TextTable", "MixedTable", "NumberedNames", "Reading", "TagColumn", "Records"),
+        *("load", "names", "find", "locate", "fetch", "Entry", "Location", "Progress", "is_a_file"),
+        *("read", "read_examples", "read_blocks", "Blocks", "open_records", "aligned_features"),
+        *("detect", "READERS", "write", "WRITERS", "find_separator", "label_matrix"),
+        *("spread_labels", "describe", "Summary", "make_grouped_multilabel"),
+    }
+    assert all(hasattr(datasets, name) for name in datasets.__all__)
 
 
 def test_nothing_in_it_can_be_changed() -> None:

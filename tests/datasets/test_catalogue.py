@@ -269,7 +269,7 @@ def test_real_data_sets_have_the_shapes_of_the_catalogue(shared_data, cache, mon
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["medical", "corel5k", "rcv1subset2"])
+@pytest.mark.parametrize("name", ["medical", "rcv1subset2"])
 def test_original_files_serve_as_well_as_archives(name, shared_data, cache, tmp_path, monkeypatch):
     archived = read(shared_data / "npz" / f"{name}.npz")
     folder = tmp_path / "data"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from grople.datasets import Bundle, read
 from grople.errors import DataError, MissingExtraError
-from tests.datasets.samples import CSV, TSV, dense, finite, parquet, workbook
+from tests.datasets.samples import TSV, dense, finite, parquet, workbook
 
 
 @pytest.fixture
@@ -44,13 +45,6 @@ def arrow(tmp_path: Path) -> Any:
 
 
 class TestLabels:
-    def test_tags(self, table: Any) -> None:
-        bundle = table(CSV)
-        assert bundle.label_names == ("a", "b", "c")
-        assert bundle.Y.toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
-        assert bundle.feature_names == ("x", "y")
-        assert dense(bundle.X).tolist() == [[1, 2.5], [3, 0]]
-
     def test_prefix_found_or_given(self, table: Any) -> None:
         bundle = table(TSV)
         assert bundle.label_names == ("label_a", "label_b")
@@ -62,14 +56,6 @@ class TestLabels:
         bundle = table(text, labels=["b", "a"])
         assert bundle.label_names == ("b", "a")
         assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
-
-    def test_separator(self, table: Any) -> None:
-        text = "x,topics\n1,a|b\n2,\n3,a | a\n"
-        for separator in ("|", None):
-            bundle = table(text, labels="topics", separator=separator)
-            assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
-        mistaken = table(text, labels="topics", separator=";")
-        assert "pass separator='|'" in mistaken.tag_column.warning
 
     @pytest.mark.parametrize(
         ("options", "reason"),
@@ -164,12 +150,6 @@ class TestStructure:
 
 
 class TestParquet:
-    def test_read(self, arrow: Any) -> None:
-        bundle = arrow(parquet())
-        assert bundle.label_names == ("a", "b")
-        assert dense(bundle.X).tolist() == [[1.5, 1], [2.5, 0]]
-        assert bundle.Y.toarray().tolist() == [[1, 1], [0, 1]]
-
     def test_columns(self, arrow: Any) -> None:
         bundle = arrow({"n": [1, 2], "label_a": [True, False], "label_b": [0, 1]})
         assert bundle.feature_names == ("n",)
@@ -214,6 +194,24 @@ class TestExcel:
         assert bundle.feature_names == ("x", "flag")
         assert dense(bundle.X).tolist() == [[1.5, 1], [2, 0]]
         assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
+
+    def test_cells_as_openpyxl_gives_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rows = [("x", "flag", "tags", None), (None, None, None, None), (1.5, True, "a;b", None),
+                (2, False, None, None)]  # fmt: skip
+        sheet = SimpleNamespace(iter_rows=lambda values_only: iter(rows))
+        book = SimpleNamespace(worksheets=[sheet])
+        stand_in = SimpleNamespace(load_workbook=lambda stream, **options: book)
+        monkeypatch.setitem(sys.modules, "openpyxl", stand_in)
+        with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as archive:
+            archive.writestr("xl/workbook.xml", "<workbook/>")
+        bundle = read(tmp_path / "x.xlsx")
+        assert dense(bundle.X).tolist() == [[1.5, 1], [2, 0]]
+        assert bundle.Y.toarray().tolist() == [[1, 1], [0, 0]]
+        rows[3] = ("word", False, None, None)
+        with pytest.raises(DataError, match="line 4: column 'x': 'word' is not a number"):
+            read(tmp_path / "x.xlsx")
 
     def test_damaged(self, tmp_path: Path) -> None:
         content = workbook([["x", "tags"], [1, "a"]])

@@ -179,6 +179,8 @@ def test_no_separator_and_a_wrong_one(tmp_path: Path) -> None:
     assert not whole.tag_column.found
     assert "pass separator='|'" in whole.tag_column.warning
     assert Reading.from_dict(reading.to_dict()) == reading
+    file.write_text("text,tags\nword,a\nword,b c\n")
+    assert read_examples(file)[1].separator is None, "no sign of any: a later file may have one"
     assert Reading(separator="|").overridden(separator="", text=None, features=()).separator == ""
 
 

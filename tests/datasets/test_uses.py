@@ -476,6 +476,24 @@ def test_a_libsvm_file_has_the_columns_of_an_earlier_one(tmp_path, first):
     assert dense(read_examples(file, reading)[0].X).tolist() == [[0, 9, 0, 0]]
 
 
+def test_how_one_file_was_read_serves_others(tmp_path):
+    """Rows may be added to a model from a file of another format, with tags elsewhere."""
+    first, numbers, texts = (tmp_path / name for name in ("a.svm", "b.csv", "c.jsonl"))
+    first.write_text("3,7 1:0.5 2:2\n7 2:1\n")
+    numbers.write_text("x,y,tags\n1,2,a;b\n3,4,b\n")
+    texts.write_text('{"text": "a chess game", "labels": ["x"]}\n')
+    (archive,) = write(Bundle(np.eye(2), np.eye(2)), tmp_path / "d.npz")
+    for earlier in (first, numbers):
+        reading = read_examples(earlier)[1].for_records(None)
+        for later in (first, numbers, archive):
+            assert read_examples(later, reading)[0].n_features == 2
+    reading = read_examples(texts)[1].for_records(None)
+    numbers.write_text("Text,Tags\na chess game,x|y\n")
+    assert read_examples(numbers, reading)[0].tags == (("x", "y"),)
+    mixed = Reading(mixed=True)
+    assert isinstance(read_examples(archive, mixed)[0], Bundle)
+
+
 def test_features_are_aligned_by_name_or_number():
     bundle = Bundle(np.eye(3), np.ones((3, 1)))
     assert aligned_features(bundle, ["x", "y", "z"], 3).tolist() == np.eye(3).tolist()

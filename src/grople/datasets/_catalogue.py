@@ -96,7 +96,7 @@ def find(name: str | Entry) -> Entry:
 
 @functools.cache
 def _entries() -> Mapping[str, Entry]:
-    """Return the catalogue, from the two tables beside the embedded data set."""
+    """Return the catalogue, from the two tables next to the embedded data set."""
     files: dict[str, list[RemoteFile]] = {}
     for row in _table("sources.csv"):
         files.setdefault(row["dataset"], []).append(

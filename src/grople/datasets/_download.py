@@ -60,7 +60,7 @@ def _blob_id(stream: IO[bytes]) -> str:
 def download(url: str, target: Path, *, blob_id: str, progress: Progress | None = None) -> Path:
     """Download a file and put it in its place only if it is the one expected.
 
-    The bytes go to a temporary file beside the target, are compared with the git blob id, and
+    The bytes go to a temporary file next to the target, are compared with the git blob id, and
     take the target's name in one step. So the target is absent or right at every moment, also
     with several processes at work.
 

@@ -10,9 +10,9 @@ from typing import Any
 from grople.datasets._bundle import Bundle, MixedTable, NumberedNames, TextTable
 from grople.datasets._detect import detected, known_format
 from grople.datasets._formats import FORMATS, Batch, NoNumberError, Reader, stack
+from grople.datasets._labels import label_matrix, tags_of
 from grople.datasets._names import feature_places, matching_names
 from grople.datasets._reading import TABLES, Reading, refuse_others
-from grople.datasets._tags import label_matrix, tags_of
 from grople.errors import DataError
 from grople.features import fit_text
 from grople.files import DEFAULT_LIMIT, NO_LIMIT, Source, opened
@@ -191,7 +191,7 @@ def examples_of(
         tags = tags_of(rows.Y, labels)
         return TextTable(tuple(rows.X), tags, row_names, name, file, notes, reader.tag_column)
     source = reader.origin or file
-    if reader.reading.mixed:
+    if isinstance(rows.X, dict):
         return MixedTable(
             rows.X, label_indicator(rows.Y), tuple(labels), row_names, name, source, notes,
             reader.tag_column,

@@ -16,7 +16,7 @@ __all__ = ["MAX_COLUMNS", "TABLES", "Reading", "does_not_apply", "label_names_of
 MAX_COLUMNS = 2**31 - 1
 TABLES = ("csv", "tsv", "parquet", "excel")
 MISSING_RULES = ("error", "zero", "nan")
-#: The fields that say something about some formats only.
+#: The fields that must not be said of other formats.
 _APPLY = {
     "labels": (*TABLES, "arff", "matlab", "npy"),
     "tags": (*TABLES, "jsonl"),
@@ -24,10 +24,6 @@ _APPLY = {
     "ids": (*TABLES, "jsonl"),
     "features": (*TABLES, "arff", "npz", "extreme", "libsvm", "matlab", "npy"),
     "ignore": (*TABLES, "arff", "npz"),
-    "n_features": ("libsvm",),
-    "n_labels": ("libsvm",),
-    "variable": ("matlab",),
-    "transposed": ("matlab",),
 }
 
 

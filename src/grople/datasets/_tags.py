@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-import scipy.sparse as sp
-
+from grople.datasets._labels import LabelIndex
 from grople.errors import DataError
 
-__all__ = [
-    "LabelIndex",
-    "TagCells",
-    "TagColumn",
-    "find_separator",
-    "is_whole",
-    "label_matrix",
-    "spread_labels",
-    "tags_of",
-]
+__all__ = ["TagCells", "TagColumn", "find_separator", "is_whole"]
 
-#: What may stand between tags, the likeliest first.
+#: What may stand between tags, the most likely first.
 SEPARATORS = ("|", ";", "\t", ",")
 #: Without a sign of anything else, a later file may have this.
 USUAL_SEPARATOR = ";"
@@ -123,53 +111,14 @@ def _split(text: str, mark: str) -> list[str]:
     return list(dict.fromkeys(tag for part in parts if (tag := part.strip())))
 
 
-class LabelIndex:
-    """Labels that are numbered as they come, and sorted in the end."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def names(self) -> list[str]:
-        """The labels in order: numbers by size, texts by their letters."""
-        return [str(label) for label in sorted(self._numbers)]
-
-    def numbers(self, labels: Iterable[Any]) -> list[int]:
-        """Return the numbers of labels; unknown ones get the next."""
-        known = self._numbers
-        return [known.setdefault(label, len(known)) for label in labels]
-
-    def matrix(self, rows: Iterable[Iterable[str]]) -> Any:
-        """Return the labels of rows as a CSR array of ones, in columns as they came."""
-        known = self._numbers
-        indices: list[int] = []
-        indptr = [0]
-        for row in rows:
-            indices += [known.setdefault(label, len(known)) for label in row]
-            indptr.append(len(indices))
-        ones = np.ones(len(indices), dtype=np.int64)
-        columns = np.array(indices, dtype=np.int32)
-        return sp.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, len(self)))
-
-    def in_order(self, Y: Any) -> Any:
-        """Return labels in columns as they came with the columns of the names."""
-        place = np.empty(len(self), dtype=np.int32)
-        place[[self._numbers[label] for label in sorted(self._numbers)]] = np.arange(len(self))
-        ordered = sp.csr_array((Y.data, place[Y.indices], Y.indptr), shape=(Y.shape[0], len(self)))
-        ordered.sum_duplicates()
-        ordered.data[:] = 1  # a label named twice in a row is still one label
-        return ordered
-
-
 class TagCells:
     """Cells of tags, one a row: texts to be split, lists, or nothing."""
 
     def __init__(self, separator: str | None, file: str) -> None:
         self.index = LabelIndex()
         self.separator = separator
+        #: What later files are read with: nothing if these cells show no sign of any.
+        self.decided = separator
         self._found = separator is None
         self._file = file
         self._first: list[tuple[str, tuple[str, ...]]] = []
@@ -177,10 +126,13 @@ class TagCells:
         self._marks: set[str] = set()
         self._split: dict[str, list[str]] = {}
 
-    def settle(self, cells: Iterable[Any]) -> None:
+    def settle(self, cells: Sequence[Any]) -> None:
         """Find the separator in some cells, unless it was given."""
         if self.separator is None:
             self.separator = find_separator(cells)
+            texts = [cell for cell in cells if isinstance(cell, str)]
+            if self.separator != USUAL_SEPARATOR or _occurs(USUAL_SEPARATOR, texts):
+                self.decided = self.separator
 
     def matrix(self, cells: Sequence[Any], lines: Sequence[int | None] | None = None) -> Any:
         """Return the tags of some rows as a CSR array, in columns as they came."""
@@ -264,38 +216,3 @@ def is_whole(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def label_matrix(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
-    """Return the tags of each row as a CSR array of ones, and their names in order.
-
-    Examples
-    --------
-    >>> Y, names = label_matrix([["game", "board"], ["game"]])
-    >>> Y.toarray().tolist(), names
-    ([[1, 1], [0, 1]], ['board', 'game'])
-    """
-    index = LabelIndex()
-    Y = index.matrix(rows)
-    return index.in_order(Y), index.names
-
-
-def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
-    """Return labels with the columns of those known; others stand behind.
-
-    Examples
-    --------
-    >>> spread_labels([[1, 0], [1, 1]], ["b", "z"], ["a", "b"]).toarray().tolist()
-    [[0, 1, 0], [0, 1, 1]]
-    """
-    place = {name: i for i, name in enumerate(dict.fromkeys([*known, *names]))}
-    columns = np.array([place[name] for name in names], dtype=np.intp)
-    Y = sp.coo_array(Y)
-    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
-
-
-def tags_of(Y: Any, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of each row's labels."""
-    bounds = Y.indptr.tolist()
-    labels = [names[column] for column in Y.indices.tolist()]
-    return tuple(tuple(labels[start:end]) for start, end in itertools.pairwise(bounds))

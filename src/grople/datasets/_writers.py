@@ -36,7 +36,7 @@ def write(bundle: Bundle, path: str | Path, format: str | None = None) -> tuple[
         The file; a name ending in ``.gz`` is compressed.
     format : {"npz", "extreme", "arff"}, optional
         By default what the name's ending says: ``.npz``, ``.txt`` or ``.xc``, ``.arff``. Only
-        ``npz`` and ``arff`` keep names; ``arff`` writes Mulan's XML header beside the file.
+        ``npz`` and ``arff`` keep names; ``arff`` writes Mulan's XML header next to the file.
 
     Returns
     -------

@@ -207,7 +207,7 @@ def decode(line: bytes, file: str, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        # Two bytes a character leave a NUL beside every letter of ASCII.
+        # Two bytes a character leave a NUL next to every letter of ASCII.
         likely = "UTF-16" if b"\0" in line else "Windows-1252 or Latin-1"
         code = "utf-16" if b"\0" in line else "cp1252"
         raise DataError(

@@ -52,7 +52,7 @@ def written(*paths: str | Path, pack: bool = True) -> Iterator[tuple[IO[bytes], 
 
 @contextmanager
 def _stream(final: Path, temporary: list[str], pack: bool) -> Iterator[Any]:
-    """Open a temporary file beside the final one; its content is on the disk afterwards."""
+    """Open a temporary file next to the final one; its content is on the disk afterwards."""
     handle, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name[:64]}.", suffix=".part")
     temporary.append(name)
     with os.fdopen(handle, "w+b") as stream:

@@ -192,7 +192,7 @@ def _check_label(attribute: Attribute, path: Path) -> None:
 
 
 def _sibling(path: Path) -> Path | None:
-    """Return the XML header beside the file, if there is one."""
+    """Return the XML header next to the file, if there is one."""
     whole = Path(path.name.removesuffix(".gz")).stem
     for name in dict.fromkeys((whole, _PART.sub("", whole))):
         candidate = path.with_name(f"{name}.xml")

@@ -77,8 +77,7 @@ def labelled_roles(
     unnamed = "column without a name left out (taken for row numbers)"
     notes = (unnamed,) if "" in place else ()
     roles = ColumnRoles(features, tuple(labels), tags, place.get(text), place.get(ids), notes)
-    tag_column = None if tags is None else names[tags]
-    return roles, replace(reading, text=text, ids=ids, tags=tag_column)
+    return roles, replace(reading, text=text, ids=ids)
 
 
 def predicted_roles(

@@ -28,6 +28,7 @@ class JsonFile(Reader):
         super().__init__(source, reading, only)
         self._documents = _documents(source)
         self._tags = TagCells(reading.separator, self._file)
+        self._field = ""
         first = next(self._documents, [])
         if first:  # the fields of all are those of the first, whatever their case
             self._documents = itertools.chain([first], self._documents)
@@ -36,24 +37,25 @@ class JsonFile(Reader):
             text = known_name(there, reading.text, TEXT, "the text", option="text", **where)
             self.reading = replace(reading, text=text)
             if self._labelled:
-                tags = known_name(there, reading.tags, TAGS, "the tags", option="tags", **where)
-                self.reading = replace(self.reading, tags=tags)
+                self._field = known_name(
+                    there, reading.tags, TAGS, "the tags", option="tags", **where
+                )
 
     def batches(self) -> Iterator[Batch]:
         """Yield texts, a megabyte of them at a time, with tags in columns as they came."""
-        text, tags = str(self.reading.text), str(self.reading.tags)
+        text = str(self.reading.text)
         for documents in self._documents:
             texts = [document.text(text) for document in documents]
             Y = None
             if self._labelled:
-                cells = [document.field(tags) for document in documents]
+                cells = [document.field(self._field) for document in documents]
                 Y = self._tags.matrix(cells, [document.line for document in documents])
             yield Batch(texts, Y, self._row_names(documents))
         if self._labelled:
             self.label_names = self._tags.index.names
             self.tag_column = self._tags.column
             self.notes = self.tag_column.notes
-            self.reading = replace(self.reading, separator=self._tags.separator)
+            self.reading = replace(self.reading, separator=self._tags.decided)
 
     def finish(self, batch: Batch) -> Batch:
         """Return tags in the order of their names."""

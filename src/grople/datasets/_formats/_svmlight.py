@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from grople.datasets._bundle import NumberedNames
 from grople.datasets._formats._batch import Batch, Reader
 from grople.datasets._formats._svmlight_rows import RowGrammar, Rows
+from grople.datasets._labels import LabelIndex
 from grople.datasets._matrices import compact
 from grople.datasets._reading import MAX_COLUMNS, Reading
-from grople.datasets._tags import LabelIndex
 from grople.errors import DataError
 from grople.files import Source
 

@@ -82,7 +82,7 @@ class TableFile(Reader):
             self.label_names = self._tags.index.names
             self.tag_column = self._tags.column
             self.notes = [*roles.notes, *self.tag_column.notes]
-            self.reading = replace(self.reading, separator=self._tags.separator)
+            self.reading = replace(self.reading, separator=self._tags.decided)
 
     def finish(self, batch: Batch) -> Batch:
         """Return tags in the order of their names."""
