@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
+from sklearn.utils.extmath import row_norms
 
 from grople import GroPLE
 from grople.baselines import (
@@ -27,7 +28,6 @@ from grople.baselines import (
     LabelTrees,
     Ridge,
 )
-from grople.baselines._bsvm import mean_square
 from grople.estimators import MultilabelDecisionClassifier
 from grople.study import paths
 from grople.study.splits import FOLDS, Data, Split
@@ -170,7 +170,7 @@ def _svm_seconds(data: Data, setting: Setting) -> float:
     n *= (FOLDS - 1) / FOLDS
     each = 1e-9 * n * n * values if setting["solver"] == "libsvm" else 1e-7 * n * values
     if setting["solver"] == "libsvm":  # long rows keep it busy: C is too large for them
-        each *= max(1.0, mean_square(data.X) / LONG_ROW)
+        each *= max(1.0, row_norms(data.X, squared=True).mean() / LONG_ROW)
     return float(labels * (each + 0.005))
 
 
@@ -213,7 +213,7 @@ METHODS: dict[str, Method] = {
         Method(
             "GroPLE",
             GroPLE,
-            paths.published_grople,
+            paths.published_scores("grople"),
             _grople_grid(POWERS),
             _grople_grid(QUICK_POWERS),
             (*FIXED, "alpha", "beta"),
@@ -222,7 +222,7 @@ METHODS: dict[str, Method] = {
         Method(
             "LLSF",
             LLSF,
-            paths.published_llsf,
+            paths.published_scores("llsf"),
             product(alpha=POWERS, beta=POWERS, gamma=[0.1]),
             # Where its known settings lie: the corners of the grid are far from all of them.
             product(alpha=[0.01, 1e3, 1e4], beta=[0.1, 1.0, 10.0], gamma=[0.1]),
@@ -232,7 +232,7 @@ METHODS: dict[str, Method] = {
         Method(
             "PLST",
             PLST,
-            paths.published_plst,
+            paths.published_scores("plst"),
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
@@ -241,7 +241,7 @@ METHODS: dict[str, Method] = {
         Method(
             "CPLST",
             CPLST,
-            paths.published_cplst,
+            paths.published_scores("cplst"),
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
@@ -250,7 +250,7 @@ METHODS: dict[str, Method] = {
         Method(
             "FaIE",
             FaIE,
-            paths.published_faie,
+            paths.published_scores("faie"),
             product(n_components=SHARES, ridge=POWERS, alpha=POWERS),
             product(n_components=QUICK_SHARES, ridge=[1e-4, 1.0], alpha=[0.1, 1e3]),
             ("n_components", "ridge", "alpha"),
@@ -259,7 +259,7 @@ METHODS: dict[str, Method] = {
         Method(
             "LEML",
             LEML,
-            paths.published_leml,
+            paths.published_scores("leml"),
             product(n_components=SHARES, ridge=POWERS),
             product(n_components=QUICK_SHARES, ridge=QUICK_POWERS),
             ("n_components", "ridge"),
@@ -268,7 +268,7 @@ METHODS: dict[str, Method] = {
         Method(
             "MLSF",
             MLSF,
-            paths.published_mlsf,
+            paths.published_scores("mlsf"),
             _mlsf_grid([10.0, 1.0, 0.1, 0.01]),
             [],
             ("gamma", "alpha", "meta_label_size", "solver"),
@@ -277,7 +277,7 @@ METHODS: dict[str, Method] = {
         Method(
             "BSVM",
             BSVM,
-            paths.published_bsvm,
+            paths.published_scores("bsvm"),
             [{"C": 1.0, "solver": "libsvm"}],
             [],
             ("C", "solver"),
