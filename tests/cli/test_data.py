@@ -76,7 +76,7 @@ def fewer_packages(monkeypatch):
         name="debtags-mini",
         row_names=[data.row_names[i] for i in rows],
     )  # fmt: skip
-    monkeypatch.setattr("grople.datasets.load", lambda name: part)
+    monkeypatch.setattr("grople.cli.demo.load", lambda name: part)
     return part
 
 
