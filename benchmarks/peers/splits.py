@@ -21,7 +21,7 @@ from benchmarks.peers.table import FOLDER
 from grople.datasets import make_grouped_multilabel, read_examples
 from grople.features import fit_text
 from grople.study import splits
-from grople.tagging.fitting import example_labels
+from grople.tagging import Examples
 
 __all__ = ["DATA", "QUICK", "Split", "stored_split"]
 
@@ -139,5 +139,5 @@ def _debian() -> tuple[Any, Any, Any, Any]:
     train[order[: len(texts) * 4 // 5]] = True
     known = [text for text, learnt in zip(texts.texts, train, strict=True) if learnt]
     features, _ = fit_text(known, max_features=DEBIAN_TERMS, ngrams=(1, 2))
-    Y, _ = example_labels(texts)
+    Y = Examples.of(texts).Y
     return _seen(features.transform(texts.texts), Y, train, DEBIAN_TEXTS)

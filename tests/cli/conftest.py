@@ -12,7 +12,7 @@ import pytest
 
 from grople.cli import main
 from grople.datasets import Reading, read_examples
-from grople.tagging.fitting import fit_tagger
+from grople.tagging import fit_tagger
 from tests.tagging.things import write_documents
 
 

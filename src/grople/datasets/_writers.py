@@ -16,6 +16,7 @@ from grople.datasets._bundle import Bundle
 from grople.datasets._formats._arff_header import quote
 from grople.datasets._formats._mulan import labels_document
 from grople.datasets._read import stem
+from grople.errors import DataError
 from grople.files import written
 
 __all__ = ["WRITERS", "write"]
@@ -55,9 +56,11 @@ def write(bundle: Bundle, path: str | Path, format: str | None = None) -> tuple[
     if format is None:
         ending = Path(path.name.removesuffix(".gz")).suffix.lower()
         if ending not in _EXTENSIONS:
-            raise ValueError(
-                f"cannot tell the format from the name {path.name!r}: end it in "
-                f"{', '.join(_EXTENSIONS)}, or pass format= ({', '.join(WRITERS)})"
+            raise DataError(
+                f"cannot tell the format from the name {path.name!r}",
+                hint=f"end it in {', '.join(_EXTENSIONS)}, or pass {{format}} "
+                f"({', '.join(WRITERS)})",
+                options={"format": None},
             )
         format = _EXTENSIONS[ending]
     if format not in WRITERS:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from grople.errors import DataError
 from grople.files import written
-from grople.tagging.predicting import TaggedRow
+from grople.tagging._predicting import TaggedRow
 
 __all__ = ["FORMATS", "output", "write_tags"]
 
@@ -48,7 +48,7 @@ def write_tags(blocks: Blocks, stream: IO[bytes], format: str, label_names: Sequ
     Examples
     --------
     >>> import io
-    >>> from grople.tagging.predicting import Tag, TaggedRow
+    >>> from grople.tagging import Tag, TaggedRow
     >>> rows = [TaggedRow(1, "chess", (Tag(2, "game", 0.75),)), TaggedRow(2, "void", ())]
     >>> for format in FORMATS:
     ...     stream = io.BytesIO()

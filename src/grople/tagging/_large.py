@@ -26,7 +26,7 @@ from grople.datasets import (
 )
 from grople.errors import DataError
 from grople.features import plain_columns, scan_text
-from grople.tagging.fitting import TAIL, DataFacts, Tagger, named_labels, told_as
+from grople.tagging._fitting import TAIL, DataFacts, Tagger, named_labels, told_as
 
 __all__ = ["WORDS", "fit_tagger_in_blocks", "is_large", "open_blocks"]
 
@@ -103,7 +103,7 @@ def fit_tagger_in_blocks(
     report: Report = lambda step, done, total: None,
     **parameters: Any,
 ) -> tuple[Tagger, DataFacts]:
-    r"""Fit a tagger on blocks; see :func:`grople.tagging.fitting.fit_tagger`.
+    r"""Fit a tagger on blocks; see :func:`grople.tagging.fit_tagger`.
 
     So that moments are matrices, whose size the rows do not change, the `WORDS` most frequent words
     of texts are kept unless ``text["max_features"]`` says otherwise. With more features than such

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.experts import Stack
 from grople.solver import LinearScores
 
 __all__ = ["Explainer", "Explanation"]
@@ -69,7 +70,7 @@ class Explanation:
 
 
 class Explainer:
-    """Explains the scores of a fitted linear model.
+    """Explains the scores of a fitted linear model, or those of the linear one of several experts.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class Explainer:
     >>> from grople import GroPLE
     >>> from grople.datasets import load
     >>> data = load("debtags-mini")
-    >>> model = GroPLE(n_components=20, decision="sign").fit(data.X[:1000], data.Y[:1000])
+    >>> model = GroPLE(20, decision="sign").fit(data.X[:1000], data.Y[:1000])
     >>> explainer = Explainer(model, data.feature_names, data.label_names)
     >>> why = explainer.explain(data.X[[1000]], [3])[0]
     >>> total = why.base + sum(share for _, share in why.features) + why.other_features
@@ -102,7 +103,8 @@ class Explainer:
         n_features: int = 5,
         n_labels: int = 3,
     ) -> None:
-        scores = model.fitted_model_.scorer
+        joined = model.fitted_model_.scorer
+        scores = joined.linear if isinstance(joined, Stack) else joined
         if model._targets.kind == "binary":
             raise ValueError("a model of two classes has no labels to explain")
         if not isinstance(scores, LinearScores):
@@ -110,6 +112,8 @@ class Explainer:
                 f"the scores of {type(model).__name__} are not linear in the features: there is "
                 "no exact explanation"
             )
+        #: Whether other experts count as well, of which it says nothing.
+        self.is_partial = scores is not joined
         self._scores = scores
         self._base = scores.intercepts()
         self._basis = _row_space(scores.V)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.datasets import Records
+from grople.datasets import Reading, Records, open_records
 from grople.solver._model import row_blocks
-from grople.tagging.explaining import Explainer, Explanation
+from grople.tagging._explaining import Explainer, Explanation
+from grople.tagging._features import number_names, table_columns
+from grople.tagging._fitting import Tagger
 
-__all__ = ["Selection", "Tag", "TaggedRow", "label_names", "select_labels", "tag_records"]
+__all__ = [
+    "Selection", "Tag", "TaggedRow", "open_tagger_records", "select_labels", "tag_records",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -70,9 +75,21 @@ class TaggedRow:
     tags: tuple[Tag, ...]
 
 
-def label_names(model: Any) -> list[str]:
-    """Return the names of the labels or classes of a fitted model."""
-    return [str(label) for label in model.classes_]
+def open_tagger_records(
+    tagger: Tagger,
+    path: str,
+    reading: Reading,
+) -> AbstractContextManager[Iterator[Records]]:
+    """Open a file, or the standard input, as blocks of what a tagger takes."""
+    columns = table_columns(tagger.features)
+    names = None if tagger.texts else number_names(tagger.features)
+    return open_records(
+        path,
+        reading,
+        feature_names=names,
+        n_features=len(names or ()),
+        columns=columns,
+    )
 
 
 def tag_records(
@@ -113,7 +130,7 @@ def tag_records(
     ([2, 2, 2], 3)
     """
     selection = selection or Selection()
-    labels = label_names(model)
+    labels = [str(label) for label in model.classes_]
     done = 0
     for block in blocks:
         X = block.content if features is None else features.transform(block.content)
@@ -138,7 +155,7 @@ def tag_records(
 
 def select_labels(model: Any, X: Any, selection: Selection) -> tuple[list[Array], list[Array]]:
     """Return the chosen columns of each row, most probable first, and their probabilities."""
-    chances = model.predict_proba(X)
+    chances = np.asarray(model.predict_proba(X))
     offered = chances.shape[1]
     marks = _decided(model, X) if selection.decided else None
     chosen, probabilities = [], []
@@ -162,7 +179,7 @@ def _decided(model: Any, X: Any) -> Any:
     """Return the labels that the model gives as a CSR array, one column a label or class."""
     predicted = model.predict(X)
     if model._targets.kind == "multilabel":
-        return sp.csr_array(predicted)
+        return sp.csr_array(predicted if sp.issparse(predicted) else np.asarray(predicted))
     columns = np.searchsorted(model.classes_, predicted)
     ones = np.ones(len(columns), dtype=np.int64)
     return sp.csr_array(

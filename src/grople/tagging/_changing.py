@@ -11,9 +11,11 @@ from grople import metrics
 from grople.baselines import MEASURES, Report
 from grople.datasets import spread_labels
 from grople.errors import DataError
-from grople.tagging.fitting import Examples, Tagger, labelled_rows, named_labels
+from grople.tagging._examples import Examples, Found
+from grople.tagging._features import rows_of
+from grople.tagging._fitting import Tagger, named_labels, no_report
 
-__all__ = ["Change", "change_tagger", "widened"]
+__all__ = ["Change", "change_tagger"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Change:
 def change_tagger(
     tagger: Tagger,
     *,
-    add: Examples | None = None,
-    remove: Examples | None = None,
-    report: Report = lambda step, done, total: None,
+    add: Found | Examples | None = None,
+    remove: Found | Examples | None = None,
+    report: Report = no_report,
 ) -> tuple[Tagger, Change]:
     """Add rows to a tagger and remove rows from it, exactly.
 
@@ -63,23 +65,21 @@ def change_tagger(
     forgotten = None
     if add is not None:
         report("adding rows", 0, 3)
-        X, Y, names = labelled_rows(tagger, add)
-        truth = spread_labels(Y, names, known)
-        predicted = sp.csr_array(model.predict(X))
-        before = {
-            m: float(getattr(metrics, m)(truth, widened(predicted, truth.shape[1]),
-                                         zero_division=0.0))
-            for m in MEASURES
-        }  # fmt: skip
-        model.partial_fit(X, named_labels(Y, names))
+        examples = tagger.examples(add)
+        X = rows_of(tagger.features, examples)
+        before = _measured(
+            tagger.classifier, X, spread_labels(examples.Y, examples.label_names, known)
+        )
+        model.partial_fit(X, named_labels(examples.Y, examples.label_names))
         added = int(X.shape[0])
     if remove is not None:
         report("removing rows", 1, 3)
-        X, Y, names = labelled_rows(tagger, remove)
+        examples = tagger.examples(remove)
+        X = rows_of(tagger.features, examples)
         try:
-            model.forget(X, named_labels(Y, names))
+            model.forget(X, named_labels(examples.Y, examples.label_names))
         except ValueError as error:
-            raise DataError(str(error), file=remove.source) from error
+            raise DataError(str(error), file=examples.source) from error
         removed = int(X.shape[0])
         forgotten = model.forgetting_report()
     report("solving", 2, 3)
@@ -91,6 +91,10 @@ def change_tagger(
     return replace(tagger, model=model, notes=notes), change
 
 
-def widened(Y: Any, width: int) -> Any:
-    """Return labels with further columns that no row has."""
-    return sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))
+def _measured(model: Any, X: Any, truth: Any) -> dict[str, float]:
+    predicted = sp.csr_array(model.predict(X))
+    predicted.resize(truth.shape)  # labels that the model does not know are given to no row
+    return {
+        measure: float(getattr(metrics, measure)(truth, predicted, zero_division=0.0))
+        for measure in MEASURES
+    }
