@@ -47,7 +47,7 @@ def test_every_point_of_the_grid_scores_as_in_a_grid_search(grid, solver, wide, 
         X = sp.hstack([sp.csr_array(X), sp.csr_array((400, 1200))], format="csr")
         grid = {name: values[:2] for name, values in grid.items()}
     folds = KFold(3, shuffle=True, random_state=1)
-    settings = {"gamma": 5.0, "decision": "sign", "solver": solver}
+    settings = {"gamma": 5.0, "decision": "sign", "solver": solver, "experts": ["linear"]}
     base = GroPLE(**settings)
     plain = GridSearchCV(base, grid, scoring=make_scorer(accuracy), cv=folds).fit(X, data.Y)
     fast = GroPLECV(

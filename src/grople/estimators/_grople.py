@@ -65,8 +65,8 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         Maps from features to the latent space whose scores are joined, learnt from the kept rows:
         ``"linear"`` (always there, from the moments of all rows), ``"kernel"`` (similarities to
         landmarks) and ``"forest"``. ``"auto"`` tries all; those that pay on held-out rows stay.
-        ``["linear"]`` keeps to the paper's map. With a decision that needs no held-out scores, or
-        without kept rows, there is only the linear one.
+        ``["linear"]`` keeps to the paper's map, which is all there is for a 1-d target, of few rows
+        and without kept rows.
     decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels: above zero, above a number, so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, or by another
@@ -189,6 +189,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
             "n_groups": 10,
             "gamma": 0.0,
             "decision": "sign",
+            "experts": ["linear"],
             "solver": Solver(init="published", fit_intercept=False),
         }
         return cls(**(reference | published_setting("GroPLE", name) | parameters))
@@ -259,12 +260,21 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         values = {name: getattr(self, name) for name in names} | chosen
         return Settings(
             **values,
-            experts=EXPERTS if isinstance(self.experts, str) else tuple(self.experts),
+            experts=self._experts(),
             evidence=self._needs_evidence and self.max_kept_rows > 0,
             context=context_of(self.decision),
             seed=seed_of(self.random_state),
             solver=self.solver or Solver(),
         )
+
+    @property
+    def _needs_evidence(self) -> bool:
+        """Whether rows are held out: experts are joined on them, whatever the decision."""
+        several = self._experts() != ("linear",) and self.max_kept_rows > 0
+        return super()._needs_evidence or (several and self._targets.kind == "multilabel")
+
+    def _experts(self) -> tuple[str, ...]:
+        return EXPERTS if isinstance(self.experts, str) else tuple(self.experts)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -19,7 +19,7 @@ from grople.optim import single_threaded
 from grople.solver import EXPERTS, FittedModel, LinearFit, Settings, fit_linear, solve
 from grople.solver._held_out import HELD_OUT_FOLDS
 from grople.solver._model import row_blocks
-from grople.solver._solve import Progress
+from grople.solver._solve import STEPS, Progress
 
 __all__ = ["solve_experts"]
 
@@ -68,7 +68,8 @@ def solve_experts(
         return solve(summary, settings, progress)
     with single_threaded():
         started = time.perf_counter()
-        linear = fit_linear(summary, settings, progress)
+        n_steps = len(STEPS) + len(wanted)
+        linear = fit_linear(summary, settings, lambda step, done, _: progress(step, done, n_steps))
         sample = summary.sample.first()
         few = len(sample) < LEAST_ROWS or len(np.unique(sample.folds(HELD_OUT_FOLDS))) < 2
         if (
@@ -82,8 +83,8 @@ def solve_experts(
         replays: dict[str, tuple[Any, Replay]] = {
             "linear": (linear.scorer, _replay_blocks(blocks, len(sample)))
         }
-        for name in wanted:
-            progress(name, 0, 1)
+        for number, name in enumerate(wanted, len(STEPS) - 1):
+            progress(name, number, n_steps)
             started = time.perf_counter()
             replays[name] = _LEARN[name](summary, linear, sample, settings)
             seconds[name] = time.perf_counter() - started
@@ -91,14 +92,18 @@ def solve_experts(
         for tried in selection:
             tried["seconds"] = round(seconds[tried["expert"]], 2)
         linear.report["selection"] = selection
+        progress(STEPS[-1], n_steps - 1, n_steps)
         if len(stack.experts) == 1:
-            return linear.finished(settings, blocks)
-        own = [replays[expert.name][1] for expert in stack.experts]
-        joined = (
-            block._replace(scores=stack.joined([replay(block.rows) for replay in own]))
-            for block in blocks
-        )
-        return linear.finished(settings, joined, stack)
+            model = linear.finished(settings, blocks)
+        else:
+            own = [replays[expert.name][1] for expert in stack.experts]
+            joined = (
+                block._replace(scores=stack.joined([replay(block.rows) for replay in own]))
+                for block in blocks
+            )
+            model = linear.finished(settings, joined, stack)
+        progress("solved", n_steps, n_steps)
+        return model
 
 
 def _replay_blocks(blocks: Sequence[HeldOutBlock], n_rows: int) -> Replay:
