@@ -1,0 +1,179 @@
+"""Eight methods, many data sets, five folds: the paper's main table, ours next to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from grople.pages import Table
+from grople.study._data import load_data
+from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
+from grople.study._frames import choose_settings, mean_table, ranked_methods, score_ranks, where
+from grople.study._methods import (
+    FIXED,
+    chosen_methods,
+    known_setting,
+    nested_within,
+    settings_within,
+)
+from grople.study._nested import nested_runs
+from grople.study._pairs import Pair, ahead_and_behind, compare_pairs, pair_table
+from grople.study._printed import (
+    METRICS,
+    PAPER_METHODS,
+    PRINTED,
+    measure_name,
+    paper_dataset,
+    printed_table,
+)
+from grople.study._published_runs import published_runs
+from grople.study._store import Run
+from grople.study._tables import measure_table, plain_setting
+
+TITLES = {"published": "as published", "nested": "nested"}
+#: Means that differ by less print alike; by no more than the other they count as equal.
+ALIKE, CLOSE = 0.0005, 0.005
+
+
+def plan(scope: Scope) -> list[Run]:
+    """Return the published grids and the nested protocol, method by method."""
+    found: list[Run] = []
+    for dataset in scope.datasets:
+        data = load_data(dataset)
+        for name in chosen_methods(scope.methods):
+            if "published" in scope.protocols and name in PAPER_METHODS:
+                settings = settings_within(name, data, scope.searched, scope.seconds)
+                found += plan_folds("published", dataset, name, settings, scope)
+            if "nested" in scope.protocols and nested_within(name, data, scope.seconds):
+                grid = {"grid": "small" if scope.small else "full"}
+                found += plan_folds("nested", dataset, name, [grid], scope)
+    return found
+
+
+def protocol_cells(runs: pd.DataFrame, protocol: str) -> pd.DataFrame:
+    """Return the runs of one setting for each data set and method, for all folds and measures.
+
+    As published that is the paper's setting where it is known, else the best of the grid on the
+    test rows, which is how the known ones look chosen. The nested protocol chose inside the
+    training rows; there it is the larger grid.
+    """
+    runs = runs[runs["task"] == protocol]
+    if protocol == "nested":
+        return choose_settings(runs, lambda *place: {"grid": "full"})
+    compared = map(_compared, runs["method"], runs["parameters"])
+    return choose_settings(where(runs, compared), known_setting)
+
+
+def _compared(method: str, setting: dict[str, Any]) -> bool:
+    """Whether a published run is of the comparison: with its dimensions and correlation term."""
+    if method == "GroPLE":
+        return setting["alpha"] > 0 and FIXED.items() <= setting.items()
+    if method in ("LLSF", "MLSF"):
+        return bool((setting["alpha"] > 0) == (method == "LLSF"))
+    return True
+
+
+def show(runs: pd.DataFrame) -> Exhibit:
+    """Return tables for each measure and protocol, and what became of the claim."""
+    tables: dict[str, Table] = {}
+    notes: list[str] = []
+    findings: list[Finding] = []
+    for protocol, title in TITLES.items():
+        cells = protocol_cells(runs, protocol)
+        if cells.empty:
+            continue
+        for metric in METRICS:
+            tables[f"{protocol}_{metric}"] = measure_table(cells, metric, "comparison", title)
+        pairs = compare_pairs(cells)
+        if pairs:
+            tables[f"{protocol}_pairs"] = pair_table(pairs, title)
+        if protocol == "nested":
+            tables["nested_chosen"] = _chosen_table(cells)
+        notes += [f"{title.capitalize()}: {note}" for note in _notes(cells)]
+        papers = cells[cells["method"].isin(PAPER_METHODS)]
+        findings.append(_finding(papers, f"{title}, among the paper's methods", pairs))
+        if len(papers) < len(cells):
+            findings.append(_finding(cells, f"{title}, among all methods", pairs))
+    return Exhibit(notes, tables, {}, findings)
+
+
+def _chosen_table(cells: pd.DataFrame) -> Table:
+    """Return how often the nested protocol chose what, and the seconds of a fit."""
+    rows = []
+    for (dataset, method), part in cells.groupby(["dataset", "method"], sort=False):
+        results = list(part["result"])
+        chosen = Counter(plain_setting(s) for result in results for s in result["chosen"].values())
+        told = "; ".join(f"{setting} ({count}×)" for setting, count in chosen.items() if setting)
+        seconds = float(np.mean([result["fit_seconds"] for result in results]))
+        rows.append([dataset, method, told or "nothing to choose", seconds])
+    columns = ["data", "method", "chosen, in how many folds and measures", "seconds a fit"]
+    return Table(columns, rows, caption="Chosen inside the training rows", search=True)
+
+
+def _notes(cells: pd.DataFrame) -> list[str]:
+    """Say how ours compare with the printed cells, and how often each method is the best."""
+    printed = printed_table("comparison")["mean"]
+    gaps: list[float] = []
+    wins, contests = Counter[str](), 0
+    for metric in METRICS:
+        for dataset, values in mean_table(cells, metric).iterrows():
+            theirs = [
+                printed.get((paper_dataset(dataset), metric, m), np.nan) for m in values.index
+            ]
+            gaps += (values - theirs).dropna().tolist()
+            if values.count() > 1:  # somebody to be better than
+                contests += 1
+                wins.update(values.index[values >= values.max() - ALIKE])
+    found = []
+    if gaps:
+        same, better = (
+            int(np.sum(part)) for part in (np.abs(gaps) <= CLOSE, np.array(gaps) > CLOSE)
+        )
+        found.append(
+            f"of {len(gaps)} cells that the paper prints too, ours are equal within {CLOSE:g} in "
+            f"{same}, better in {better} and worse in {len(gaps) - same - better}; the median "
+            f"difference is {np.median(gaps):+.3f}."
+        )
+    if contests:
+        told = ", ".join(f"{method} {count}" for method, count in wins.most_common())
+        found.append(f"best or equal to the best in {contests} rows of the tables: {told}.")
+    return found
+
+
+def _finding(cells: pd.DataFrame, title: str, pairs: Sequence[Pair]) -> Finding:
+    """Judge by average ranks, measure by measure."""
+    methods = ranked_methods(cells)
+    told, first, count = [], 0, 0
+    for metric in METRICS:
+        ranks = score_ranks(cells, metric, methods)
+        if len(methods) < 2 or ranks.empty or "GroPLE" not in methods:
+            return Finding("open", f"{title.capitalize()}: too few to rank.")
+        mean, count = ranks.mean(), len(ranks)
+        leads = bool(mean["GroPLE"] == mean.min())
+        first += leads
+        leader = "" if leads else f" (first {mean.idxmin()} {mean.min():.2f})"
+        told.append(f"{measure_name(metric)} {mean['GroPLE']:.2f}{leader}")
+    printed = ", ".join(f"{rank:.2f}" for rank in PRINTED["average_rank"])
+    return Finding(
+        verdict_on(first, len(METRICS), count),
+        f"{title.capitalize()}, over {count} data sets, GroPLE's average rank is first in {first} "
+        f"of {len(METRICS)}: {', '.join(told)}; the paper prints {printed} over eleven. "
+        + ahead_and_behind([pair for pair in pairs if pair.other in methods]),
+    )
+
+
+EXPERIMENT = Experiment(
+    "comparison",
+    "Comparison",
+    "How well do eight methods predict, as published and with everything chosen inside the "
+    "training part?",
+    1,
+    "GroPLE ranks first on average, on all four measures.",
+    {"published": published_runs, "nested": nested_runs},
+    plan,
+    show,
+)
