@@ -38,6 +38,8 @@ class HeldOutBlock(NamedTuple):
         same scores are taken for copies.
     cooccurrence : ndarray of shape (n, L), optional
         Values of the co-occurrence feature of a model that has not seen them.
+    rows : ndarray of int of shape (n,), optional
+        Which rows of the sample they are.
     """
 
     scores: Array
@@ -45,6 +47,7 @@ class HeldOutBlock(NamedTuple):
     weights: Array | None = None
     keys: NDArray[np.uint64] | None = None
     cooccurrence: Array | None = None
+    rows: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""GroPLE: groups → embedding → mapping → decision, from a summary of rows."""
+"""GroPLE: groups → embedding → experts → decision, from a summary of rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from grople.decision import context_of
 from grople.errors import Number, Parameter, Whole
 from grople.estimators._base import row_by_row, seed_of
 from grople.estimators._summary_classifier import SummaryClassifier
+from grople.experts import solve_experts
 from grople.moments import RowSummary
 from grople.published import published_setting, solve_published
-from grople.solver import FittedModel, Settings, Solver, solve
+from grople.solver import EXPERTS, FittedModel, Settings, Solver
 from grople.solver._solve import Progress
 
 __all__ = ["GroPLE"]
@@ -60,19 +61,26 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         are beyond ±1, a squared hinge loss lets them be. Zero keeps to the moments; .3 is a good
         start. Takes up to six times as long and pays on texts with clear topics. Every weight
         moves, so what β made zero is not zero any more.
+    experts : "auto" or sequence of str, default="auto"
+        Maps from features to the latent space whose scores are joined, learnt from the kept rows:
+        ``"linear"`` (always there, from the moments of all rows), ``"kernel"`` (similarities to
+        landmarks) and ``"forest"``. ``"auto"`` tries all; those that pay on held-out rows stay.
+        ``["linear"]`` keeps to the paper's map. With a decision that needs no held-out scores, or
+        without kept rows, there is only the linear one.
     decision : "sign", float, name or Rule, default="example_f1"
         How scores become labels: above zero, above a number, so that ``"accuracy"``,
         ``"example_f1"``, ``"macro_f1"`` or ``"micro_f1"`` is as large as possible, or by another
         rule of :class:`grople.decision.Rule`. May be changed on a fitted model with
         ``set_params``. A 1-d target is decided by sign or largest score.
     max_kept_rows : int, default=20000
-        Distinct rows kept, at most, to fit such a decision on held-out scores (and for `margin`),
+        Distinct rows kept, at most, to fit such a decision on held-out scores (and for `experts`
+        and `margin`),
         and as many in reserve, so that rows can be forgotten; zero keeps none and uses the means
         and spreads of scores that the moments imply. Of sparse rows with many features all are
         kept, in place of matrices.
     random_state : int, RandomState or None, default=None
-        Seed of k-means and of the re-ranker. None is a seed too, always the same, so that equal
-        rows make equal models.
+        Seed of k-means, of the forest and of the re-ranker. None is a seed too, always the same,
+        so that equal rows make equal models.
     solver : Solver, optional
         Tolerances, and choices that researchers make (:class:`grople.Solver`).
 
@@ -91,7 +99,10 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
     gamma_ : float
         The γ used.
     coef_, intercept_ : ndarray
-        The scores as a linear function of the features.
+        The scores of the linear expert as a linear function of the features.
+    selection_ : list of dict
+        The experts tried: log loss on held-out rows, weight in the joined scores (0: left out),
+        seconds.
     summary_ : RowSummary
         What the model was learnt from.
     fitted_model_ : FittedModel
@@ -136,6 +147,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         beta: float = 0.0,
         gamma: float | str = "auto",
         margin: float = 0.0,
+        experts: Any = "auto",
         decision: Any = "example_f1",
         max_kept_rows: int = 20_000,
         random_state: Any = None,
@@ -150,6 +162,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         self.beta = beta
         self.gamma = gamma
         self.margin = margin
+        self.experts = experts
         self.decision = decision
         self.max_kept_rows = max_kept_rows
         self.random_state = random_state
@@ -201,12 +214,14 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
     @property
     def components_(self) -> Array:
         """V, shape (d, n_labels)."""
-        return self.fitted_model_.scorer.V
+        V = self.fitted_model_.linear.V
+        assert V is not None
+        return V
 
     @property
     def mapping_(self) -> Array:
         """Z, shape (n_features, d)."""
-        return self.fitted_model_.scorer.Z
+        return self.fitted_model_.linear.Z
 
     @property
     def objective_path_(self) -> Array:
@@ -224,6 +239,11 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         return self.fitted_model_.report["gamma"]
 
     @property
+    def selection_(self) -> list[dict[str, Any]]:
+        """The experts tried, what they are worth, and how much they count."""
+        return self.fitted_model_.report.get("selection", [{"expert": "linear", "weight": 1.0}])
+
+    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
@@ -231,7 +251,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         settings = self._settings()
         if settings.solver.init == "published":
             return solve_published(summary, settings)
-        return solve(summary, settings, progress)
+        return solve_experts(summary, settings, progress)
 
     def _settings(self, **chosen: Any) -> Settings:
         names = ("n_components", "n_groups", "grouping", "lambda_1", "lambda_2", "alpha", "beta",
@@ -239,6 +259,7 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         values = {name: getattr(self, name) for name in names} | chosen
         return Settings(
             **values,
+            experts=EXPERTS if isinstance(self.experts, str) else tuple(self.experts),
             evidence=self._needs_evidence and self.max_kept_rows > 0,
             context=context_of(self.decision),
             seed=seed_of(self.random_state),
@@ -250,6 +271,13 @@ class GroPLE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummaryClassifie
         check_random_state(self.random_state)
         if not isinstance(self.solver, Solver | None):
             raise ValueError(f"GroPLE: solver must be a Solver or None; got {self.solver!r}")
+        named = () if isinstance(self.experts, str) else self.experts
+        if self.experts != "auto" and not (isinstance(named, list | tuple) and named
+                                           and set(named) <= set(EXPERTS)):  # fmt: skip
+            raise ValueError(
+                f"{type(self).__name__}: experts must be 'auto' or some of {', '.join(EXPERTS)}; "
+                f"got {self.experts!r}"
+            )
         gammas = self.gamma if isinstance(self.gamma, list | tuple | np.ndarray) else [self.gamma]
         if self.margin and any(gamma == 0 for gamma in gammas):
             raise ValueError(f"margin={self.margin:g} needs a ridge weight: set gamma above zero")

@@ -79,8 +79,8 @@ class GroPLECV(GroPLE):
         Tolerance of the mapping while searching (that of `solver` for the final fit).
     device : str or torch.device, default=None
         Where PyTorch searches the grid of α, β and γ (``"cuda"``, ``"cpu"``); None: NumPy.
-    grouping, lambda_1, margin, decision, max_kept_rows, random_state, solver
-        As in :class:`GroPLE`; the search keeps to the moments, without `margin`. A ``decision``
+    grouping, lambda_1, margin, experts, decision, max_kept_rows, random_state, solver
+        As in :class:`GroPLE`; the search is of the linear expert, without `margin`. A ``decision``
         that maximises a measure is fitted on one half of each held-out fold and scored on the
         other, both ways.
 
@@ -123,6 +123,7 @@ class GroPLECV(GroPLE):
         beta: Any = 0.0,
         gamma: Any = "auto",
         margin: float = 0.0,
+        experts: Any = "auto",
         decision: Any = "example_f1",
         max_kept_rows: int = 20_000,
         random_state: Any = None,
@@ -130,7 +131,7 @@ class GroPLECV(GroPLE):
     ) -> None:
         super().__init__(
             n_components, n_groups, grouping=grouping, lambda_1=lambda_1, lambda_2=lambda_2,
-            alpha=alpha, beta=beta, gamma=gamma, margin=margin, decision=decision,
+            alpha=alpha, beta=beta, gamma=gamma, margin=margin, experts=experts, decision=decision,
             max_kept_rows=max_kept_rows, random_state=random_state, solver=solver,
         )  # fmt: skip
         self.scoring = scoring

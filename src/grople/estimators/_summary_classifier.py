@@ -295,12 +295,12 @@ class SummaryClassifier(LabelClassifier):
     @property
     def coef_(self) -> Array:
         """Weights of the features for each label, shape (n_labels, n_features)."""
-        return self.fitted_model_.scorer.coefficients().T
+        return self.fitted_model_.linear.coefficients().T
 
     @property
     def intercept_(self) -> Array:
         """Score of an all-zero row for each label."""
-        return self.fitted_model_.scorer.intercepts()
+        return self.fitted_model_.linear.intercepts()
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -257,7 +257,7 @@ def inspect_model(
 
 
 def _weights(model: Any, fitted: FittedModel) -> Weights:
-    scorer = fitted.scorer
+    scorer = fitted.linear
     if not isinstance(scorer, LinearScores):
         raise ValueError(
             f"{type(model).__name__} has no weights of features to inspect: its scores are not "

@@ -104,7 +104,10 @@ def _scores(graph: Graph, rows: Value, scorer: Any) -> Value:
     if hasattr(scorer, "links"):
         return _chain_scores(graph, _scores(graph, rows, scorer.linear), scorer)
     if not isinstance(scorer, LinearScores):
-        raise ModelFileError("only models whose scores are linear can be exported to ONNX")
+        raise ModelFileError(
+            "only models whose scores are linear can be exported to ONNX: fit with "
+            "experts=['linear']"
+        )
     found = graph.add("MatMul", rows, graph.value(scorer.Z).to(np.float64)) + scorer.b
     if scorer.V is not None:
         found = graph.add("MatMul", found, scorer.V)

@@ -67,6 +67,44 @@ def _decision_complaint(decision: Any, sizes: Sizes) -> str | None:
     return "the networks of its re-ranker are missing" if reranker.networks is None else None
 
 
+def _forest_complaint(forest: Any, sizes: Sizes) -> str | None:
+    # Nodes are followed from one to the next: each must lie behind the one before, or be a leaf.
+    nodes, n_nodes = np.arange(len(forest.left)), len(forest.left)
+    for side in (forest.left, forest.right):
+        if not ((side >= nodes) & (side < n_nodes)).all():
+            return "its trees have nodes that lead nowhere"
+    if not ((forest.left == nodes) == (forest.right == nodes)).all():
+        return "its trees have nodes with one branch"
+    for at, most in ((forest.roots, n_nodes), (forest.feature, len(forest.columns)),
+                     (forest.columns, sizes["D"])):  # fmt: skip
+        if len(at) and (at.min() < 0 or at.max() >= most):
+            return "its trees look at what is not there"
+    return None if len(forest.roots) else "its forest has no trees"
+
+
+def _landmarks_complaint(landmarks: Any, sizes: Sizes) -> str | None:
+    dense = not sp.issparse(landmarks.rows)
+    if dense != (landmarks.middle is not None) or dense != (landmarks.spread is not None):
+        return "its landmarks are not those of its columns"
+    if not 0.0 < landmarks.width < np.inf or (dense and not (landmarks.spread > 0.0).all()):
+        return "its landmarks have no distance"
+    return None
+
+
+def _expert_complaint(expert: Any, sizes: Sizes) -> str | None:
+    if not len(expert.curve_scores) or (np.diff(expert.curve_scores) < 0).any():
+        return "the curve of one of its experts does not rise"
+    if getattr(expert.scores, "n_labels", sizes["L"]) != sizes["L"] or not callable(expert.scores):
+        return "one of its experts holds no scores of its labels"
+    return None if 0.0 <= expert.weight < np.inf else "one of its experts has an impossible weight"
+
+
+def _stack_complaint(stack: Any, sizes: Sizes) -> str | None:
+    named = isinstance(stack.experts, tuple) and stack.experts
+    fine = named and all(type(expert).__name__ == "Expert" for expert in stack.experts)
+    return None if fine else "it joins what is no expert"
+
+
 def _fitted_complaint(fitted: Any, sizes: Sizes) -> str | None:
     return None if callable(fitted.scorer) else "it holds no scores"
 
@@ -129,12 +167,23 @@ RECORDS: dict[str, Record] = {
         curve_scores="k f8", curve_probabilities="k f8", macro_thresholds="t f8",
     ),
     "ExactSum": _record("moments"),
+    "Expert": _record(
+        "experts", _expert_complaint, curve_scores="k f8", curve_probabilities="k f8"
+    ),
     "FeatureBlock": _record("features"),
     "FeaturesWithInteractions": _record("features"),
     "FittedModel": _record("solver", _fitted_complaint, groups="L i8"),
+    "ForestScores": _record(
+        "experts", _forest_complaint, columns="k i8", roots="t i8", left="n i8", right="n i8",
+        feature="n i8", threshold="n f8", shares="nL f4 csr",
+    ),
     "Grid": _record("moments", _grid_complaint, steps="D f8", shifts="D f8"),
     "InteractionTable": _record("features"),
+    "KernelScores": _record("experts", A="md f8", b="d f8", V="dL f8"),
     "LabelMoments": _record("moments", _labels_complaint, counts="L f8", cooccurrence="LL f8 any"),
+    "Landmarks": _record(
+        "experts", _landmarks_complaint, rows="mD f8 any", middle="D f8", spread="D f8"
+    ),
     "LinearScores": _record(
         "solver", _linear_complaint, Z="fd f8 f4", b="d f8 f4", V="dL f8", offset="L f8"
     ),
@@ -161,6 +210,7 @@ RECORDS: dict[str, Record] = {
         "decision", share="L f8", mean_with="L f8", mean_without="L f8", spread="L f8"
     ),
     "Solver": _record("solver"),
+    "Stack": _record("experts", _stack_complaint, base="L f8", constant="L b1"),
     "TableColumns": _record("features"),
     "Targets": _record("estimators"),
     "TextFeatures": _record("features"),

@@ -5,14 +5,16 @@ from grople.solver._groups import GROUPINGS, Groups, group_labels
 from grople.solver._mapping import Mapping, MappingProblem
 from grople.solver._model import FittedModel, LinearScores
 from grople.solver._ridge import choose_gamma
-from grople.solver._settings import Settings, Solver
-from grople.solver._solve import map_features, solve
+from grople.solver._settings import EXPERTS, Settings, Solver
+from grople.solver._solve import LinearFit, fit_linear, map_features, solve
 
 __all__ = [
+    "EXPERTS",
     "Embedding",
     "FittedModel",
     "GROUPINGS",
     "Groups",
+    "LinearFit",
     "LinearScores",
     "Mapping",
     "MappingProblem",
@@ -21,6 +23,7 @@ __all__ = [
     "automatic_components",
     "choose_gamma",
     "embed_labels",
+    "fit_linear",
     "group_labels",
     "map_features",
     "solve",

@@ -101,11 +101,14 @@ def held_out_by_folds(
     for fold, (scores, feature) in zip(some, learnt, strict=True):
         held = np.flatnonzero(folds == fold)
         for block in row_blocks(len(held), summary.n_labels):
-            yield scored_rows(sample.take(held[block]), scores, feature)
+            yield scored_rows(sample, held[block], scores, feature)
 
 
-def scored_rows(rows: Sample, scores: Any, feature: CooccurrenceFeature | None) -> HeldOutBlock:
-    """Return rows of the sample with their held-out scores."""
+def scored_rows(
+    sample: Sample, at: Array, scores: Any, feature: CooccurrenceFeature | None
+) -> HeldOutBlock:
+    """Return some rows of the sample with their held-out scores."""
+    rows = sample.take(at)
     totals = rows.totals
     return HeldOutBlock(
         scores(rows.X),
@@ -113,4 +116,5 @@ def scored_rows(rows: Sample, scores: Any, feature: CooccurrenceFeature | None) 
         None if (totals == 1).all() else totals,
         rows.feature_keys,
         None if feature is None else feature(rows.X),
+        at,
     )

@@ -145,13 +145,18 @@ class FittedModel:
         """Number of labels (L)."""
         return int(self.scorer.n_labels)
 
+    @property
+    def linear(self) -> LinearScores:
+        """The linear scores, or those that others were built on."""
+        return getattr(self.scorer, "linear", self.scorer)
+
     def scores(self, X: Any) -> Array:
         """Return the scores of rows, one a label."""
         return np.concatenate(self._by_blocks(X, lambda scores, _: scores))
 
     def points(self, X: Any) -> Array:
         """Return the rows as points of the latent space."""
-        return np.concatenate(self._by_blocks(X, lambda points, _: points, self.scorer.points))
+        return np.concatenate(self._by_blocks(X, lambda points, _: points, self.linear.points))
 
     def probabilities(self, X: Any) -> Array:
         """Return the probability of each label."""
@@ -197,7 +202,7 @@ class FittedModel:
                 for scores in [scorer(rows)]
                 for i in range(0, len(scores), height)
             ]
-        if sp.issparse(X) or self.scorer.Z.dtype == np.float32:  # a map learnt from sparse rows
+        if sp.issparse(X) or self.linear.Z.dtype == np.float32:  # a map learnt from sparse rows
             X = canonical_rows(X)
 
         def one(first: int) -> Answer:

@@ -7,10 +7,12 @@ from typing import Any
 
 from grople.errors import Choice, Flag, Number, Parameter, Whole, check_parameters
 
-__all__ = ["CORRELATIONS", "Settings", "Solver"]
+__all__ = ["CORRELATIONS", "EXPERTS", "Settings", "Solver"]
 
 #: Forms of the correlation term.
 CORRELATIONS = ("laplacian", "psd", None)
+#: Maps from features to the latent space; the linear one is always there.
+EXPERTS = ("linear", "kernel", "forest")
 #: What each choice may be.
 PARAMETERS: dict[str, Parameter] = {
     "tol": Number(),
@@ -68,8 +70,8 @@ class Solver:
 class Settings:
     """The parameters of :class:`grople.GroPLE` that a model follows from.
 
-    ``evidence`` says whether the decision is fitted on held-out rows; ``seed`` is that of k-means
-    and of the re-ranker.
+    ``evidence`` says whether the decision is fitted on held-out rows, without which there is only
+    the linear expert; ``seed`` is that of k-means, of the re-ranker and of the forest.
     """
 
     n_components: int | str = "auto"
@@ -81,6 +83,7 @@ class Settings:
     beta: float = 0.0
     gamma: float | str = "auto"
     margin: float = 0.0
+    experts: tuple[str, ...] = EXPERTS
     evidence: bool = True
     context: bool | str = "auto"
     seed: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,9 +28,11 @@ from grople.solver._settings import Settings
 
 __all__ = [
     "HELD_OUT_FOLDS",
+    "LinearFit",
     "Progress",
     "Stages",
     "embedded_labels",
+    "fit_linear",
     "held_out_by_folds",
     "map_features",
     "mapping_problem",
@@ -61,10 +63,72 @@ class Stages:
         return LinearScores(self.mapping.Z, self.mapping.intercept, self.embedding.V)
 
 
+@dataclass(frozen=True)
+class LinearFit:
+    """The three stages on what is known of rows: linear scores, before there is a decision.
+
+    Attributes
+    ----------
+    summary : RowSummary
+        What is known of the rows.
+    stages : Stages
+        What the stages found, for the labels that vary.
+    scorer : LinearScores
+        The scores of all labels.
+    groups : ndarray of int of shape (L,)
+        The group of each label; −1 for a label that never or always occurs.
+    held_out : callable
+        Yields held-out scores of the sample's rows.
+    report : dict
+        What was chosen, and how the solvers ended.
+    """
+
+    summary: RowSummary
+    stages: Stages
+    scorer: LinearScores
+    groups: Array
+    held_out: Callable[[], Iterator[HeldOutBlock]]
+    report: dict[str, Any]
+
+    @property
+    def V(self) -> Array:
+        """From points of the latent space to labels, shape (d, L)."""
+        assert self.scorer.V is not None
+        return self.scorer.V
+
+    def points(self, B: Any) -> Array:
+        """Return where rows with these labels belong in the latent space, U = Y W."""
+        W = self.stages.embedding.W
+        varying = self.summary.moments.labels.varying
+        return np.asarray(2.0 * (B[:, varying] @ W) - W.sum(axis=0))
+
+    def finished(
+        self, settings: Settings, blocks: Iterable[HeldOutBlock] | None = None, scorer: Any = None
+    ) -> FittedModel:
+        """Return the scores, or others built on them, with the decision that held-out ones lead to.
+
+        Parameters
+        ----------
+        settings : Settings
+            The parameters.
+        blocks : iterable of HeldOutBlock, optional
+            Held-out scores, where the decision is fitted on them.
+        scorer : callable, optional
+            The other scores.
+        """
+        feature, moments = None, self.summary.moments
+        if blocks is not None:
+            feature = cooccurrence_feature(moments.occurrences(), moments.feature_sum)
+        return finish_model(
+            self.summary, scorer or self.scorer, blocks, self.report,
+            groups=self.groups, feature=feature, context=settings.context, seed=settings.seed,
+        )  # fmt: skip
+
+
 def solve(
     summary: RowSummary, settings: Settings, progress: Progress = lambda *step: None
 ) -> FittedModel:
-    """Return the model of the rows summed up: a function of their set and the settings.
+    """Return the linear model of the rows summed up: a function of their set and the settings.
 
     Parameters
     ----------
@@ -86,42 +150,47 @@ def solve(
     True
     """
     with single_threaded():
-        moments, labels = summary.moments, summary.moments.labels
-        varying, n_labels = labels.varying, summary.n_labels
-        active = moments.select_labels(varying)
-        progress(STEPS[0], 0, len(STEPS))
-        groups = varying_groups(labels, varying, settings)
-        progress(STEPS[1], 1, len(STEPS))
-        embedding = embedded_labels(active, groups, settings)
-        progress(STEPS[2], 2, len(STEPS))
-        problem = mapping_problem(active, embedding, settings)
-        gamma = choose_gamma(problem) if settings.gamma == "auto" else float(settings.gamma)
-        stages = Stages(groups, embedding, map_features(problem, gamma, settings), gamma)
-        stages = _with_margins(stages, active, summary.sample.first(), varying, settings)
-        _warn_of_convergence(stages, settings)
-        membership = np.full(n_labels, -1)
-        membership[varying] = groups.membership
-        scorer = stages.scores.expanded(varying, labels.constant_scores)
+        linear = fit_linear(summary, settings, progress)
         progress(STEPS[3], 3, len(STEPS))
-        blocks, feature = None, None
-        if settings.evidence:
-            blocks = _held_out_blocks(summary, problem, stages, settings)
-            feature = cooccurrence_feature(moments.occurrences(), moments.feature_sum)
-        report = {
-            "n_components": embedding.n_components,
-            "n_groups": groups.n_groups,
-            "gamma": gamma,
-            "objective_path": embedding.objective_path,
-            "n_iter": embedding.n_iter,
-            "mapping_gap": stages.mapping.gap,
-            "mapping_n_iter": stages.mapping.n_iter,
-        }
-        model = finish_model(
-            summary, scorer, blocks, report,
-            groups=membership, feature=feature, context=settings.context, seed=settings.seed,
-        )  # fmt: skip
+        model = linear.finished(settings, linear.held_out() if settings.evidence else None)
         progress("solved", len(STEPS), len(STEPS))
         return model
+
+
+def fit_linear(summary: RowSummary, settings: Settings, progress: Progress) -> LinearFit:
+    """Return what the three stages make of the rows summed up."""
+    moments, labels = summary.moments, summary.moments.labels
+    varying = labels.varying
+    active = moments.select_labels(varying)
+    progress(STEPS[0], 0, len(STEPS))
+    groups = varying_groups(labels, varying, settings)
+    progress(STEPS[1], 1, len(STEPS))
+    embedding = embedded_labels(active, groups, settings)
+    progress(STEPS[2], 2, len(STEPS))
+    problem = mapping_problem(active, embedding, settings)
+    gamma = choose_gamma(problem) if settings.gamma == "auto" else float(settings.gamma)
+    stages = Stages(groups, embedding, map_features(problem, gamma, settings), gamma)
+    stages = _with_margins(stages, active, summary.sample.first(), varying, settings)
+    _warn_of_convergence(stages, settings)
+    membership = np.full(summary.n_labels, -1)
+    membership[varying] = groups.membership
+    report = {
+        "n_components": embedding.n_components,
+        "n_groups": groups.n_groups,
+        "gamma": gamma,
+        "objective_path": embedding.objective_path,
+        "n_iter": embedding.n_iter,
+        "mapping_gap": stages.mapping.gap,
+        "mapping_n_iter": stages.mapping.n_iter,
+    }
+    return LinearFit(
+        summary,
+        stages,
+        stages.scores.expanded(varying, labels.constant_scores),
+        membership,
+        lambda: _held_out_blocks(summary, problem, stages, settings),
+        report,
+    )
 
 
 def map_features(
@@ -181,7 +250,7 @@ def _left_out(summary: RowSummary, points: Array, stages: Stages) -> Iterator[He
         for block in row_blocks(len(held), summary.n_labels):
             at = held[block]
             left_out = partial(_of_points, scores, points[place[at]])
-            yield scored_rows(sample.take(at), left_out, feature)
+            yield scored_rows(sample, at, left_out, feature)
 
 
 def _of_points(scores: LinearScores, points: Array, X: Any) -> Array:
