@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import ParameterGrid
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks import data_folder, table
 from grople import summarise
-from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge, plst_path
+from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge, scores_along
 from grople.datasets import load, read
 from grople.folds import MultilabelStratifiedKFold, published_folds
 
@@ -56,6 +57,7 @@ def rows_and_folds(quick: bool) -> tuple[str, Any, Any, np.ndarray]:
 
 def search(X: Any, Y: Any, folds: np.ndarray) -> int:
     """Fit PLST's published grid on every fold; return the number of models."""
+    grid = list(ParameterGrid({"n_components": SHARES, "ridge": WEIGHTS}))
     total = summarise(X, Y, max_kept_rows=0)
     parts = [
         summarise(X[folds == fold], Y[folds == fold], grid=total.grid, max_kept_rows=None)
@@ -64,7 +66,7 @@ def search(X: Any, Y: Any, folds: np.ndarray) -> int:
     return sum(
         1
         for part in parts
-        for _ in plst_path((total - part).moments, SHARES, WEIGHTS, fit_intercept="penalised")
+        for _ in scores_along(PLST.published("rcv1subset1"), grid, X, Y, (total - part).moments)
     )
 
 

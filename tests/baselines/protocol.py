@@ -3,50 +3,54 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.model_selection import KFold
 
+from grople.baselines import MEASURES, measure_method
 from grople.datasets import read
-from grople.folds import published_folds
-from grople.metrics import accuracy, example_f1, macro_f1, micro_f1
+from grople.folds import published_folds, published_splits
 
-MEASURES = (accuracy, example_f1, macro_f1, micro_f1)
+#: Data sets whose published folds are not known: a seeded split stands in.
+UNKNOWN_FOLDS = ("bibtex", "delicious")
 
 
-def published_splits(folder: Path, name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Yield X, Y of the training rows and of the test rows, for each of the authors' folds."""
+def splits(folder: Path, name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield X, Y of the training rows and of the test rows for each of the published folds."""
     data = read(folder / "npz" / f"{name}.npz")
-    folds = published_folds(name, folder)
-    Y = sp.csr_array(data.Y)
-    for fold in range(5):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        seen = np.flatnonzero(Y[train].sum(axis=0))
-        yield data.X[train], Y[train][:, seen], data.X[test], Y[test][:, seen]
+    if name in UNKNOWN_FOLDS:
+        folds = np.empty(data.n_rows, dtype=np.int64)
+        for fold, (_, test) in enumerate(KFold(5, shuffle=True, random_state=0).split(folds)):
+            folds[test] = fold
+    else:
+        folds = published_folds(name, folder)
+    return published_splits(data.X, data.Y, folds)
 
 
-def published_measures(
-    folder: Path, name: str, make: Callable[[], Any], folds: tuple[int, ...] = (0, 1, 2, 3, 4)
+def measured_folds(
+    folder: Path, name: str, model: Any, folds: tuple[int, ...] = (0, 1, 2, 3, 4)
 ) -> np.ndarray:
     """Return accuracy, example-F1, macro-F1 and micro-F1, averaged over the folds."""
-    values = []
-    for fold, (X, Y, X_test, Y_test) in enumerate(published_splits(folder, name)):
-        if fold in folds:
-            predicted = make().fit(X, Y).predict(X_test)
-            values.append([measure(Y_test, predicted, zero_division=0) for measure in MEASURES])
+    values = [
+        list(measure_method(model, *part)[0].values())
+        for fold, part in enumerate(splits(folder, name))
+        if fold in folds
+    ]
     return np.mean(values, axis=0)
 
 
-def published_cell(tables: Path, name: str, method: str) -> tuple[np.ndarray, np.ndarray]:
+def published_cell(
+    tables: Path, name: str, method: str, table: str = "comparison"
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the four published means of a method on a data set, and their spread over folds."""
-    with (tables / "table_comparison.csv").open(newline="") as file:
+    with (tables / f"table_{table}.csv").open(newline="") as file:
         rows = {
-            row["metric"]: (float(row["mean"]), float(row["std"]))
+            row["metric"]: (float(row["mean"]), float(row["std"] or "nan"))
             for row in csv.DictReader(file)
-            if row["dataset"] == name and row["method"] == method
+            if row["dataset"] == name.removesuffix("-authors") and row["method"] == method
         }
-    means, spreads = zip(*(rows[measure.__name__] for measure in MEASURES), strict=True)
+    means, spreads = zip(*(rows[measure] for measure in MEASURES), strict=True)
     return np.array(means), np.array(spreads)

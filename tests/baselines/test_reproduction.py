@@ -7,18 +7,15 @@ macro-F1 and micro-F1.
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.model_selection import KFold
 
-from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE
-from grople.datasets import read
+from grople import metrics
+from grople.baselines import CPLST, LEML, LLSF, MEASURES, PLST, FaIE
 from grople.published import approximation_setting, published_data
 
-from .protocol import MEASURES, published_splits
+from .protocol import measured_folds, published_cell, splits
 
 pytestmark = [
     pytest.mark.data,
@@ -26,9 +23,8 @@ pytestmark = [
 ]
 #: What a cell may be off: rounding to .0005, and scores so close to zero that rounding decides.
 CLOSE = 0.006
-#: Data sets whose published folds are not known: a seeded split stands in.
-UNKNOWN_FOLDS = ("bibtex", "delicious")
-METHODS = {"FaIE": "FAiE"}
+#: What the paper calls methods otherwise.
+TITLES = {"FaIE": "FAiE"}
 
 
 def cases(*rows):
@@ -61,30 +57,6 @@ COMPARISON = cases(
 )
 
 
-def splits(folder, name):
-    """Yield X, Y of the training rows and of the test rows for each fold."""
-    if name not in UNKNOWN_FOLDS:
-        yield from published_splits(folder, name)
-        return
-    data = read(folder / "npz" / f"{name}.npz")
-    for train, test in KFold(5, shuffle=True, random_state=0).split(np.empty(data.n_rows)):
-        seen = np.flatnonzero(data.Y[train].sum(axis=0))
-        yield data.X[train], data.Y[train][:, seen], data.X[test], data.Y[test][:, seen]
-
-
-def measured(Y, predicted):
-    return [measure(Y, predicted, zero_division=0) for measure in MEASURES]
-
-
-def compared(model, name, folder):
-    """Five-fold means of a model's predictions."""
-    cells = [
-        measured(Y_test, model.fit(X, Y).predict(X_test))
-        for X, Y, X_test, Y_test in splits(folder, name)
-    ]
-    return np.mean(cells, axis=0)
-
-
 def approximated(model, name, folder):
     """Five-fold means of what a model's code keeps of the training labels."""
     cells = []
@@ -92,30 +64,25 @@ def approximated(model, name, folder):
         model.fit(X, Y)
         blocks = np.array_split(np.arange(Y.shape[0]), 8)
         kept = [sp.csr_array(model.approximate(X[rows], Y[rows]) > 0) for rows in blocks]
-        cells.append(measured(Y, sp.vstack(kept).astype(int)))
+        found = metrics.counts(Y, sp.vstack(kept, format="csr").astype(int))
+        cells.append([getattr(found, measure)(0.0) for measure in MEASURES])
     return np.mean(cells, axis=0)
 
 
-def published_cell(folder, table, name, model):
+def paper_means(tables, name, model, table="comparison"):
     """Four means of a published table."""
-    method = METHODS.get(type(model).__name__, type(model).__name__)
-    with (folder / f"table_{table}.csv").open(newline="") as file:
-        rows = {
-            row["metric"]: float(row["mean"])
-            for row in csv.DictReader(file)
-            if row["dataset"] == name.removesuffix("-authors") and row["method"] == method
-        }
-    return np.array([rows[measure.__name__] for measure in MEASURES])
+    method = type(model).__name__
+    return published_cell(tables, name, TITLES.get(method, method), table)[0]
 
 
 @pytest.mark.parametrize(("model", "name", "cells"), COMPARISON)
 def test_the_comparison_is_reproduced(
     model, name, cells, shared_data, paper_tables, record_property
 ):
-    found = compared(model, name, shared_data)
+    found = measured_folds(shared_data, name, model)
     record_property("found", found.round(4).tolist())
     np.testing.assert_allclose(found, cells, atol=CLOSE)
-    paper = published_cell(paper_tables, "comparison", name, model)
+    paper = paper_means(paper_tables, name, model)
     if isinstance(model, LLSF) and name == "corel5k":
         # A better point of the published grid than the one that was reported.
         assert np.all(found > paper + 0.01)
@@ -142,8 +109,8 @@ def test_leml_is_reproduced(model, name, shared_data, paper_tables, record_prope
     gradients are not known. On medical, where D > N, ten rounds end far from the minimum, so the
     cell depends on both; the minimum itself scores higher (accuracy .72 instead of .69).
     """
-    paper = published_cell(paper_tables, "comparison", name, model)
-    found = compared(model, name, shared_data)
+    paper = paper_means(paper_tables, name, model)
+    found = measured_folds(shared_data, name, model)
     record_property("found", found.round(4).tolist())
     np.testing.assert_allclose(found, paper, atol=0.015)
 
@@ -165,8 +132,8 @@ def settings_found():
 def test_settings_found_by_search_reproduce_their_cells(
     model, name, shared_data, paper_tables, record_property
 ):
-    paper = published_cell(paper_tables, "comparison", name, model)
-    found = compared(model, name, shared_data)
+    paper = paper_means(paper_tables, name, model)
+    found = measured_folds(shared_data, name, model)
     record_property("found", found.round(4).tolist())
     np.testing.assert_allclose(found, paper, atol=CLOSE)
 
@@ -194,7 +161,7 @@ def test_the_approximation_is_reproduced(model, name, shared_data, paper_tables,
     PLST's macro-F1 on CAL500 is printed as 1.000 ± .003, which no five folds can have: a spread of
     .003 needs a mean below .999. It is .994 ± .003 here.
     """
-    paper = published_cell(paper_tables, "approximation", name, model)
+    paper = paper_means(paper_tables, name, model, "approximation")
     found = approximated(model, name, shared_data)
     record_property("found", found.round(4).tolist())
     np.testing.assert_allclose(found, paper, atol=0.01)

@@ -1,4 +1,4 @@
-"""The plain ridge on moments, and the three intercepts that all baselines share."""
+"""The plain ridge on moments, and a penalised intercept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import Ridge as PeerRidge
 
 from grople.baselines import Ridge
-from grople.baselines._design import Design, with_constant
 
-from .forms import FORMS, moments_of, small_data
+from .forms import FORMS, fitted, small_data
 
 X, B = small_data(120, 20, 6, n_groups=2, seed=3)
 Y = 2.0 * B - 1.0
@@ -39,57 +38,22 @@ def test_a_singular_problem_has_the_solution_of_smallest_norm():
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_constant_feature_in_the_moments_is_one_in_the_rows(form, weighted):
+def test_a_penalised_intercept_is_a_constant_feature(form, weighted):
     weights = (np.arange(len(X)) % 7 + 1.0) ** 2 / 16 if weighted else None
-    found = with_constant(moments_of(X, B, weights, form))
-    expected = moments_of(np.column_stack([X, np.ones(len(X))]), B, weights, form)
-    for centre in (True, False):
-        for product in ("signed_cross", "gram_diagonal"):
-            arguments = (np.eye(6), centre) if product == "signed_cross" else (centre,)
-            np.testing.assert_allclose(
-                getattr(found, product)(*arguments), getattr(expected, product)(*arguments), **EXACT
-            )
-    np.testing.assert_allclose(found.feature_sum, expected.feature_sum, **EXACT)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("fit_intercept", [True, False, "penalised"])
-def test_a_design_is_its_matrix(form, fit_intercept):
-    design = Design(moments_of(X, B, form=form), fit_intercept)
-    matrix = X - X.mean(axis=0) if fit_intercept is True else X
-    if fit_intercept == "penalised":
-        matrix = np.column_stack([matrix, np.ones(len(X))])
-    labels = Y - Y.mean(axis=0)
-    W = np.random.default_rng(0).normal(size=(6, 3))
-    Z = np.random.default_rng(1).normal(size=(matrix.shape[1], 3))
-    np.testing.assert_allclose(design.gram(Z), matrix.T @ matrix @ Z, **EXACT)
-    np.testing.assert_allclose(design.cross(W), matrix.T @ labels @ W, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(design.sums, matrix.sum(axis=0), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(design.label_gram(), labels.T @ labels, **EXACT)
-    scores = design.scores(Z, W.T, offset=np.arange(6.0))
-    np.testing.assert_allclose(scores(X), matrix @ Z @ W.T + np.arange(6.0), rtol=1e-8, atol=1e-8)
-
-
-def test_few_and_many_weights_are_solved_alike():
-    """A Cholesky factor each, or one eigendecomposition for all."""
-    right = np.random.default_rng(0).normal(size=(20, 4))
-    few = [0.1, 10.0]
-    many = [*few, *np.logspace(-3, 3, 20)]
-    moments = moments_of(X, B)
-    by_factor = list(Design(moments).solutions(right, few))
-    by_spectrum = list(Design(moments).solutions(right, many))[:2]
-    for (ridge, ours), (same, theirs) in zip(by_factor, by_spectrum, strict=True):
-        assert ridge == same
-        np.testing.assert_allclose(ours, theirs, **EXACT)
+    model = fitted(Ridge(2.0, fit_intercept="penalised", decision="sign"), X, B, form, weights)
+    w = np.ones(len(X)) if weights is None else weights
+    wide = np.column_stack([X, np.ones(len(X))])
+    mean = np.average(Y, axis=0, weights=w)
+    inner = wide.T @ (w[:, None] * wide) + 2.0 * np.eye(21)
+    Z = np.linalg.solve(inner, wide.T @ (w[:, None] * (Y - mean)))
+    np.testing.assert_allclose(model.decision_function(X), wide @ Z + mean, rtol=1e-7, atol=1e-8)
 
 
 def test_large_systems_of_kept_rows_are_solved_to_four_digits(monkeypatch):
-    design = Design(moments_of(X, B, form="rows"))
-    right = design.cross(np.eye(6))
-    ((_, exact),) = design.solutions(right, [1.0])
+    exact = fitted(Ridge(1.0, decision="sign"), X, B, "rows").coef_
     monkeypatch.setattr("grople.baselines._design.LARGE_WORK", 0)
-    ((_, narrow),) = design.solutions(right, [1.0])
-    assert np.linalg.norm(narrow - exact) < 1e-3 * np.linalg.norm(exact)
+    narrow = fitted(Ridge(1.0, decision="sign"), X, B, "rows").coef_
+    assert 0 < np.linalg.norm(narrow - exact) < 1e-3 * np.linalg.norm(exact)
 
 
 def test_the_automatic_weight_follows_the_scale_of_the_features():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from grople.baselines import BSVM, MLSF, Ridge, other_classifier
+from grople.baselines import BSVM, MLSF, Ridge, make_method
 from grople.datasets import make_grouped_multilabel, read
 from grople.estimators import GroPLE
 from grople.tagging.explaining import Explainer
@@ -133,7 +133,7 @@ def test_a_label_that_shares_no_dimension_takes_nothing_from_others():
 
 def test_what_is_not_linear_is_not_explained(data):
     for other in (
-        other_classifier("extra_trees", "sign", random_state=0, estimator__n_estimators=3, cv=None),
+        make_method("extratrees", "sign", estimator__n_estimators=3, cv=None),
         MLSF(decision="sign", random_state=0),
     ):
         fitted = other.fit(data.X, data.Y)

@@ -1,9 +1,11 @@
 """The methods that GroPLE is compared with: estimators like it, with the same decision rules.
 
-PLST, CPLST, FaIE, LLSF, LEML and Ridge learn from moments as it does. The ``*_path`` functions
-search a method's grid with shared moments and decompositions.
+PLST, CPLST, FaIE, LLSF, LEML and Ridge learn from moments as it does. :data:`METHODS` names them
+and what else one would pick, :func:`scores_along` searches a grid of one, :func:`compare_methods`
+measures several.
 """
 
+from grople.baselines._along import scores_along
 from grople.baselines._bsvm import BSVM
 from grople.baselines._comparison import (
     MEASURES,
@@ -11,25 +13,25 @@ from grople.baselines._comparison import (
     MethodQuality,
     Report,
     compare_methods,
+    measure_method,
 )
-from grople.baselines._cplst import CPLST, cplst_path
-from grople.baselines._faie import FaIE, faie_path
+from grople.baselines._cplst import CPLST
+from grople.baselines._faie import FaIE
 from grople.baselines._label_trees import LabelTrees
 from grople.baselines._leml import LEML
-from grople.baselines._leml_factors import leml_path
-from grople.baselines._llsf import LLSF, llsf_path
+from grople.baselines._llsf import LLSF
 from grople.baselines._methods import (
     METHODS,
+    PAPER_METHODS,
     STORABLE,
     ConstantLabels,
     Method,
     make_method,
     method_names,
 )
-from grople.baselines._mlsf import MLSF, mlsf_path
-from grople.baselines._others import OTHER_CLASSIFIERS, other_classifier
-from grople.baselines._plst import PLST, plst_path
-from grople.baselines._ridge import Ridge, ridge_path
+from grople.baselines._mlsf import MLSF
+from grople.baselines._plst import PLST
+from grople.baselines._ridge import Ridge
 
 __all__ = [
     "BSVM",
@@ -45,20 +47,14 @@ __all__ = [
     "MLSF",
     "Method",
     "MethodQuality",
-    "OTHER_CLASSIFIERS",
+    "PAPER_METHODS",
     "PLST",
     "Report",
     "Ridge",
     "STORABLE",
     "compare_methods",
-    "cplst_path",
-    "faie_path",
-    "leml_path",
-    "llsf_path",
     "make_method",
+    "measure_method",
     "method_names",
-    "mlsf_path",
-    "other_classifier",
-    "plst_path",
-    "ridge_path",
+    "scores_along",
 ]

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.extmath import row_norms
 
+from grople.baselines._linear import PublishedSettings
 from grople.errors import Choice, Number, Parameter, Whole
 from grople.estimators import RowClassifier
 from grople.estimators._per_label import (
@@ -26,16 +27,20 @@ from grople.estimators._per_label import (
     ready_rows,
     varying_labels,
 )
-from grople.published import published_setting
 from grople.solver import LinearScores
 from grople.solver._solve import Progress
 
-__all__ = ["BSVM", "linear_svm"]
+__all__ = ["BSVM", "SVM_PARAMETERS", "count_steps", "linear_svm"]
 
 Array = NDArray[Any]
 
-#: Solvers by name.
-SOLVERS = ("liblinear", "libsvm")
+#: What the parameters of an SVM may be.
+SVM_PARAMETERS: dict[str, Parameter] = {
+    "C": Number(np.finfo(float).tiny, words=("auto",)),
+    "solver": Choice(("liblinear", "libsvm")),
+    "tol": Number(np.finfo(float).tiny),
+    "max_iter": Whole(1),
+}
 #: The most steps of LIBSVM, as in the original; scikit-learn sets none, and features of very
 #: different scales can keep it busy for hours.
 LIBSVM_STEPS = 10_000_000
@@ -43,43 +48,17 @@ LIBSVM_STEPS = 10_000_000
 AUTO_C = 0.3
 
 
-def mean_square(X: Any, weights: Array | None = None) -> float:
-    """Return the mean squared length of a row (of float64, dense or CSR).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
-    >>> mean_square(X), mean_square(sp.csr_array(X), np.array([0.0, 2.0]))
-    (13.0, 1.0)
-    """
-    values = X.data if sp.issparse(X) else X
-    if weights is None:
-        return float(np.vdot(values, values)) / X.shape[0]
-    if sp.issparse(X):
-        total = np.dot(values**2, np.repeat(weights, np.diff(X.indptr)))
-    else:
-        total = np.dot(np.einsum("ij,ij->i", X, X), weights)
-    return float(total / weights.sum())
-
-
 def linear_svm(
-    solver: str,
-    C: float | str,
-    tol: float,
-    max_iter: int,
-    X: Any,
-    weights: Array | None = None,
+    solver: str, C: float | str, tol: float, max_iter: int, X: Any, weights: Array | None = None
 ) -> Any:
     """Return a linear SVM of scikit-learn for two classes and rows like these, not yet fitted.
 
     Examples
     --------
-    >>> import numpy as np
     >>> linear_svm("libsvm", "auto", tol=1e-3, max_iter=1000, X=np.full((3, 2), 5.0))
     SVC(C=0.006, kernel='linear', max_iter=10000000)
     """
-    square = mean_square(X, weights) or 1.0
+    square = float(np.average(row_norms(X, squared=True), weights=weights)) or 1.0
     if isinstance(C, str):
         C = AUTO_C / square
     if solver == "libsvm":
@@ -91,7 +70,7 @@ def linear_svm(
     return LinearSVC(C=C, tol=tol, max_iter=max_iter, dual=False, intercept_scaling=size)
 
 
-class BSVM(RowClassifier):
+class BSVM(PublishedSettings, RowClassifier):
     """Binary relevance with linear support vector machines: one SVM a label.
 
     Parameters
@@ -134,12 +113,7 @@ class BSVM(RowClassifier):
     True
     """
 
-    _parameters: ClassVar[dict[str, Parameter]] = {
-        "C": Number(np.finfo(float).tiny, words=("auto",)),
-        "solver": Choice(SOLVERS),
-        "tol": Number(np.finfo(float).tiny),
-        "max_iter": Whole(1),
-    }
+    _parameters: ClassVar[dict[str, Parameter]] = SVM_PARAMETERS
 
     def __init__(
         self,
@@ -157,25 +131,6 @@ class BSVM(RowClassifier):
         self.max_iter = max_iter
         self.decision = decision
         self.n_jobs = n_jobs
-
-    @classmethod
-    def published(cls, name: str, **parameters: Any) -> Self:
-        """Return the paper's setting, the same for all its data sets: LIBSVM, C = 1, sign.
-
-        Parameters
-        ----------
-        name : str
-            One of the paper's data sets.
-        **parameters
-            Parameters to set otherwise.
-
-        Examples
-        --------
-        >>> BSVM.published("medical")
-        BSVM(C=1.0, decision='sign', solver='libsvm')
-        """
-        reference: dict[str, Any] = {"solver": "libsvm", "decision": "sign"}
-        return cls(**(reference | published_setting("BSVM", name) | parameters))
 
     @property
     def coef_(self) -> Array:
@@ -204,17 +159,16 @@ class BSVM(RowClassifier):
             None if weights is None else {"sample_weight": weights},
             keep=linear_part,
             n_jobs=self.n_jobs,
-            progress=each_done(progress, "labels", len(varying)),
+            progress=count_steps(progress, "labels", len(varying)),
         )
-        Z = np.zeros((X.shape[1], len(constants)))
-        most = 1
+        Z, most = np.zeros((X.shape[1], len(constants))), 1
         for label, (coefficients, intercept, n_iter) in zip(varying, models, strict=True):
             Z[:, label], constants[label] = coefficients, intercept
             most = max(most, n_iter)
         return LinearScores(Z, constants), {"n_iter": most}
 
 
-def each_done(progress: Progress, step: str, total: int) -> Callable[[], None]:
-    """Return what tells of one more piece that is done each time it is called."""
+def count_steps(progress: Progress, step: str, total: int) -> Callable[[], None]:
+    """Return what reports one more piece of work each time it is called."""
     numbers = count(1)
     return lambda: progress(step, next(numbers), total)

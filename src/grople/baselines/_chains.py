@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.multioutput import ClassifierChain
 
-from grople.estimators._per_label import linear_part, ready_rows
+from grople.estimators._per_label import linear_part
 from grople.solver import LinearScores
 
 __all__ = ["Chain", "ChainScores", "fit_chain"]
@@ -34,7 +36,7 @@ class Chain:
 def fit_chain(
     X: Any, B: Any, order: Sequence[int] | Array, svm: Any, weights: Array | None = None
 ) -> Chain:
-    """Fit linear models to labels in the given order, each on X and the labels before it.
+    """Fit scikit-learn's chain in the given order, and return it as arrays.
 
     Parameters
     ----------
@@ -51,7 +53,6 @@ def fit_chain(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.svm import LinearSVC
     >>> X, B = np.array([[0.0], [1.0], [2.0]]), sp.csr_array([[0, 1], [0, 0], [1, 1]])
     >>> chain = fit_chain(X, B, [1, 0], LinearSVC())
@@ -60,25 +61,21 @@ def fit_chain(
            [1., 0.]])
     """
     order = np.asarray(order, dtype=np.intp)
-    n_features, n_labels = X.shape[1], B.shape[1]
-    coefficients, links = np.zeros((n_features, n_labels)), np.zeros((n_labels, n_labels))
-    intercepts, most = np.zeros(n_labels), 1
-    columns = sp.csc_array(B)
-    for position, label in enumerate(order):
-        before = order[:position]
-        y = columns[:, [label]].toarray().ravel().astype(np.int64)
-        if n_features + position == 0:
-            # Nothing to tell rows apart by: the more frequent answer.
-            intercepts[label] = 1.0 if np.average(y, weights=weights) > 0.5 else -1.0
-            continue
-        seen = columns[:, before]
-        if sp.issparse(X):
-            features = ready_rows(sp.hstack([X, seen], format="csr"))
-        else:
-            features = np.hstack([X, seen.toarray()])
-        given = {} if weights is None else {"sample_weight": weights}
-        found, intercepts[label], n_iter = linear_part(clone(svm).fit(features, y, **given))
-        coefficients[:, label], links[before, label] = found[:n_features], found[n_features:]
+    (n, S), m = X.shape, B.shape[1]
+    rows = X if S else np.zeros((n, 1))  # nothing to tell rows apart by, which is no feature
+    labels, svm = B.toarray().astype(np.int64), clone(svm)
+    if weights is None:
+        models = ClassifierChain(svm, order=order.tolist()).fit(rows, labels).estimators_
+    else:
+        with config_context(enable_metadata_routing=True):
+            chain = ClassifierChain(svm.set_fit_request(sample_weight=True), order=order.tolist())
+            models = chain.fit(rows, labels, sample_weight=weights).estimators_
+    coefficients, links = np.zeros((S, m)), np.zeros((m, m))
+    intercepts, most = np.zeros(m), 1
+    for place, (label, model) in enumerate(zip(order, models, strict=True)):
+        found, intercepts[label], n_iter = linear_part(model)
+        coefficients[:, label] = found[:S]
+        links[order[:place], label] = found[rows.shape[1] :]
         most = max(most, n_iter)
     return Chain(order, coefficients, links, intercepts, most)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,10 +15,17 @@ from sklearn.base import clone
 from grople import metrics
 from grople.folds import MultilabelStratifiedKFold
 
-__all__ = ["MEASURES", "Comparison", "MethodQuality", "Report", "compare_methods"]
+__all__ = [
+    "MEASURES",
+    "Comparison",
+    "MethodQuality",
+    "Report",
+    "compare_methods",
+    "measure_method",
+]
 
 Array = NDArray[Any]
-#: Told what is being done, how many steps are done and how many there are.
+#: Called with what is being done, how many steps are done and how many there are.
 Report = Callable[[str, int, int], None]
 #: Features of training and test rows, learnt from the training rows alone.
 Representation = Callable[[Array, Array], tuple[Any, Any]]
@@ -71,6 +78,32 @@ class Comparison:
         return {"metric": self.metric, "folds": self.n_folds, "methods": methods}
 
 
+def measure_method(
+    model: Any, X: Any, Y: Any, X_test: Any, Y_test: Any, measures: Sequence[str] = MEASURES
+) -> tuple[dict[str, float], float]:
+    """Fit a clone of a model, and measure what it predicts; 0/0 counts 0.
+
+    Returns
+    -------
+    measures : dict of str to float
+        The value of each measure.
+    seconds : float
+        How long the fit took.
+
+    Examples
+    --------
+    >>> from grople.baselines import ConstantLabels
+    >>> Y = np.array([[1, 0], [1, 1]])
+    >>> measure_method(ConstantLabels(), Y, Y, Y, Y, ["accuracy"])[0]
+    {'accuracy': 0.75}
+    """
+    started = time.perf_counter()
+    fitted = clone(model).fit(X, Y)
+    seconds = time.perf_counter() - started
+    predicted = fitted.predict(X_test)
+    return {m: getattr(metrics, m)(Y_test, predicted, zero_division=0.0) for m in measures}, seconds
+
+
 def compare_methods(
     methods: Mapping[str, Any],
     Y: Any,
@@ -99,7 +132,7 @@ def compare_methods(
     random_state : int
         Seed of the folds.
     report : callable
-        Told about every step.
+        Called with every step.
 
     Returns
     -------
@@ -119,7 +152,7 @@ def compare_methods(
     if Y.shape[0] < n_folds:
         raise ValueError(f"{Y.shape[0]} rows cannot be cut into {n_folds} folds: ask for fewer")
     folds = MultilabelStratifiedKFold(n_folds, random_state=random_state)
-    values: dict[str, list[list[float]]] = {name: [] for name in methods}
+    values: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
     seconds: dict[str, list[float]] = {name: [] for name in methods}
     total = n_folds * len(methods)
     for fold, (train, test) in enumerate(folds.split(Y, Y)):
@@ -127,27 +160,23 @@ def compare_methods(
         X_train, X_test = representation(train, test)
         for number, (name, method) in enumerate(methods.items()):
             report(f"fold {fold + 1} of {n_folds}: {name}", fold * len(methods) + number, total)
-            started = time.perf_counter()
-            model = clone(method).fit(X_train, Y[train])
-            seconds[name].append(time.perf_counter() - started)
-            predicted = model.predict(X_test)
-            values[name].append(
-                [getattr(metrics, m)(Y[test], predicted, zero_division=0.0) for m in MEASURES]
-            )
+            found, spent = measure_method(method, X_train, Y[train], X_test, Y[test])
+            values[name].append(found)
+            seconds[name].append(spent)
     report("compared", total, total)
-    place = MEASURES.index(metric) if metric in MEASURES else MEASURES.index("example_f1")
-    by_fold = np.array([[fold[place] for fold in values[name]] for name in methods])
+    ranking = metric if metric in MEASURES else "example_f1"
+    by_fold = np.array([[fold[ranking] for fold in values[name]] for name in methods])
     ranks = rankdata(-by_fold, axis=0).mean(axis=1)
     return Comparison(
         tuple(
             MethodQuality(
                 name,
-                {m: tuple(float(fold[i]) for fold in values[name]) for i, m in enumerate(MEASURES)},
+                {m: tuple(float(fold[m]) for fold in values[name]) for m in MEASURES},
                 tuple(seconds[name]),
                 float(rank),
             )
             for name, rank in zip(methods, ranks, strict=True)
         ),
-        MEASURES[place],
+        ranking,
         n_folds,
     )

@@ -9,68 +9,25 @@ regression of all labels, YcᵀHYc is YcᵀX P, and Z is P E.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grople.baselines._design import Design
-from grople.baselines._label_embedding import CodeEmbedding, Size, embedding_path
-from grople.baselines._linear import Path
-from grople.moments import RealMoments
+from grople.baselines._label_embedding import CodeEmbedding
 from grople.optim import top_eigenvectors
+from grople.solver import LinearScores
 
-__all__ = ["CPLST", "cplst_path", "predictable_axes"]
+__all__ = ["CPLST", "predictable_axes"]
 
 Array = NDArray[Any]
 
 
 def predictable_axes(cross: Array, P: Array, size: int) -> Array:
-    """Return the leading eigenvectors of YcᵀHYc as columns, from XᵀYc and the regression P.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cross = np.array([[2.0, 0.0], [0.0, 1.0]])
-    >>> predictable_axes(cross, cross / 2.0, 1).ravel().tolist()
-    [1.0, 0.0]
-    """
+    """Return the leading eigenvectors of YcᵀHYc as columns, from XᵀYc and the regression P."""
     gram = cross.T @ P
     return top_eigenvectors(gram.__matmul__, len(gram), size)[1]
-
-
-def cplst(design: Design, size: int, ridges: Sequence[float]) -> Path:
-    """Yield the scores for each ridge weight.
-
-    Where the intercept is penalised, H has none, as published; so there are two regressions.
-    """
-    every = np.eye(design.moments.n_labels)
-    seen = design.without_constant
-    cross = seen.cross(every)
-    predicted = seen.solutions(cross, ridges)
-    biased = design.solutions(design.cross(every), ridges) if design.penalised else repeat(None)
-    for (ridge, P), pair in zip(predicted, biased, strict=False):
-        axes = predictable_axes(cross, P, size)
-        Z = P @ axes if pair is None else pair[1] @ axes
-        yield {"ridge": ridge}, design.scores(Z, axes.T)
-
-
-def cplst_path(
-    moments: RealMoments,
-    sizes: Sequence[Size],
-    ridges: Sequence[float],
-    *,
-    fit_intercept: bool | str = True,
-) -> Path:
-    """Yield settings of :class:`CPLST` with their scores; see :func:`plst_path`.
-
-    Each ridge weight has its own axes, those of fewer dimensions being the first of more.
-    """
-    return embedding_path(
-        moments, sizes, fit_intercept, lambda design, size: cplst(design, size, ridges)
-    )
 
 
 class CPLST(CodeEmbedding):
@@ -81,8 +38,7 @@ class CPLST(CodeEmbedding):
     n_components, decision, max_kept_rows
         As in :class:`PLST`.
     ridge : float or "auto", default="auto"
-        Weight of the squared map (λ), in the regression and in what counts as predictable;
-        ``"auto"`` by the error expected on unseen rows.
+        Weight of the squared map (λ), in the regression and in what counts as predictable.
     fit_intercept : bool or "penalised", default=True
         As in :class:`PLST`; a penalised constant feature is left out of H.
 
@@ -103,5 +59,11 @@ class CPLST(CodeEmbedding):
     True
     """
 
-    def _path(self, design: Design, size: int, ridges: Sequence[float]) -> Path:
-        return cplst(design, size, ridges)
+    def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
+        every = np.eye(design.moments.n_labels)
+        free = design.without_constant  # H has no constant feature
+        cross = free.cross(every)
+        P = free.solve(cross, ridge)
+        E = predictable_axes(cross, P, size)
+        Z = P @ E if free is design else design.solve(design.cross(E), ridge)
+        return design.scores(Z, E.T)

@@ -1,37 +1,36 @@
-"""What PLST, CPLST, FaIE and LEML share: points between features and labels.
-
-Each method is a function that yields its scores for several weights from one design, and the
-scores of fewer dimensions are the leading part of those of more. So a single fit and a search of
-a grid are the same code, and what settings have in common is decomposed once.
-"""
+"""What PLST, CPLST, FaIE and LEML share: points between features and labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from grople.baselines._design import Design
-from grople.baselines._linear import RIDGE_PARAMETERS, LinearBaseline, Path, Report, varying_path
+from grople.baselines._linear import (
+    RIDGE_PARAMETERS,
+    LinearBaseline,
+    PublishedSettings,
+    Report,
+    Setting,
+)
 from grople.errors import Parameter, Portion
 from grople.estimators import encode
 from grople.estimators._base import row_by_row
 from grople.moments import LabelMoments, RealMoments
-from grople.published import published_setting
 from grople.solver import LinearScores, automatic_components
 
-__all__ = ["CodeEmbedding", "LabelEmbedding", "Size", "embedding_path", "embedding_size"]
+__all__ = ["CodeEmbedding", "LabelEmbedding", "embedding_size"]
 
 Array = NDArray[Any]
-#: Latent dimensions: a number, a share of the labels, or ``"auto"``.
-Size = int | float | str
 
 
-def embedding_size(size: Size, labels: LabelMoments) -> int:
+def embedding_size(size: int | float | str, labels: LabelMoments) -> int:
     """Return the number of latent dimensions that a size means for these labels.
 
     Examples
@@ -47,31 +46,10 @@ def embedding_size(size: Size, labels: LabelMoments) -> int:
     return max(1, min(int(size), labels.n_labels))
 
 
-def embedding_path(
-    moments: RealMoments,
-    sizes: Sequence[Size],
-    fit_intercept: bool | str,
-    method: Callable[[Design, int], Path],
-) -> Path:
-    """Yield the scores of a method for each of its weights and each size."""
-
-    def solve(varying: RealMoments) -> Path:
-        numbers = [embedding_size(size, varying.labels) for size in sizes]
-        for weights, scores in method(Design(varying, fit_intercept), max(numbers)):
-            assert scores.V is not None
-            for size, number in zip(sizes, numbers, strict=True):
-                yield (
-                    {"n_components": size} | weights,
-                    LinearScores(
-                        scores.Z[:, :number], scores.b[:number], scores.V[:number], scores.offset
-                    ),
-                )
-
-    yield from varying_path(moments, solve)
-
-
-class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearBaseline):
-    """Base of the label embeddings that end in a ridge regression; parameters as in PLST."""
+class LabelEmbedding(
+    PublishedSettings, ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearBaseline
+):
+    """Base of the label embeddings; parameters as in :class:`PLST`."""
 
     _parameters: ClassVar[dict[str, Parameter]] = RIDGE_PARAMETERS | {
         "n_components": Portion(words=("auto",)),
@@ -79,7 +57,7 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearBa
 
     def __init__(
         self,
-        n_components: Size = 100,
+        n_components: int | float | str = 100,
         ridge: float | str = "auto",
         *,
         fit_intercept: bool | str = True,
@@ -91,28 +69,6 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearBa
         self.fit_intercept = fit_intercept
         self.decision = decision
         self.max_kept_rows = max_kept_rows
-
-    @classmethod
-    def published(cls, name: str, **parameters: Any) -> Self:
-        """Return the setting behind the published table for a data set.
-
-        The intercept is penalised and a label is given where its score is above zero.
-
-        Parameters
-        ----------
-        name : str
-            One of the paper's data sets (a suffix as in ``"genbase-authors"`` is fine).
-        **parameters
-            Parameters to set otherwise.
-
-        Examples
-        --------
-        >>> from grople.baselines import PLST
-        >>> PLST.published("medical")
-        PLST(decision='sign', fit_intercept='penalised', n_components=0.7, ridge=1.0)
-        """
-        reference = {"fit_intercept": "penalised", "decision": "sign"}
-        return cls(**(reference | published_setting(cls.__name__, name) | parameters))
 
     @row_by_row
     def transform(self, X: Any) -> Array:
@@ -144,26 +100,42 @@ class LabelEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearBa
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def _size(self, labels: LabelMoments) -> int:
+        return embedding_size(self.n_components, labels)
+
 
 class CodeEmbedding(LabelEmbedding):
-    """Base of those whose code is made before the regression sees it."""
+    """Base of those that code the labels, then map features to the code by a ridge regression.
 
-    def _path(self, design: Design, size: int, ridges: Sequence[float]) -> Path:
-        """Yield the scores for each ridge weight."""
+    Fewer dimensions are the leading ones of more. A subclass defines :meth:`_embed`.
+    """
+
+    def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
+        """Return the scores with so many dimensions."""
         raise NotImplementedError
 
-    def _ridge_targets(self, labels: LabelMoments, size: int) -> Array:
-        """Return W of the targets YW for which a ridge weight is chosen: here every label."""
-        return np.eye(labels.n_labels)
+    def _learn(self, design: Design, weight: float) -> tuple[LinearScores, Report]:
+        return self._embed(design, self._size(design.moments.labels), weight), {}
 
-    def _learn(self, moments: RealMoments, chosen: Report | None) -> tuple[LinearScores, Report]:
-        design = Design(moments, self.fit_intercept)
-        size = embedding_size(self.n_components, moments.labels)
-        ridge = chosen["ridge"] if chosen else self.ridge
-        if isinstance(ridge, str):
-            ridge = design.best_ridge(self._ridge_targets(moments.labels, size))
-        ((_, scores),) = self._path(design, size, [float(ridge)])
-        return scores, {"ridge": float(ridge)}
+    def _along(
+        self, settings: Sequence[Setting], moments: RealMoments
+    ) -> Iterator[tuple[Setting, LinearScores]]:
+        """Yield settings with their scores: the most dimensions are computed, fewer cut off."""
+        labels = moments.labels.select(moments.labels.varying)
+        alike: dict[Any, list[tuple[int, Setting]]] = {}
+        for setting in settings:
+            size = embedding_size(setting.get("n_components", self.n_components), labels)
+            others = tuple(sorted(item for item in setting.items() if item[0] != "n_components"))
+            alike.setdefault(others, []).append((size, setting))
+        largest = [max(part, key=lambda each: each[0])[1] for part in alike.values()]
+        found = super()._along(largest, moments)
+        for part, (_, scores) in zip(alike.values(), found, strict=True):
+            assert scores.V is not None
+            for size, setting in part:
+                yield (
+                    setting,
+                    replace(scores, Z=scores.Z[:, :size], b=scores.b[:size], V=scores.V[:size]),
+                )
 
     def _code(self, X: Any, Y: Array) -> Array:
         """Return the code of rows: here the labels, centred, along the rows of the decoder."""
@@ -173,7 +145,7 @@ class CodeEmbedding(LabelEmbedding):
     def approximate(self, X: Any, y: Any) -> Array:
         """Return the scores that the code of the labels themselves decodes to.
 
-        They tell how much of the labels the embedding keeps, before any regression.
+        They say how much of the labels the embedding keeps, before any regression.
 
         Parameters
         ----------

@@ -2,47 +2,42 @@
 
     min_{W,H}  ½‖Y − X̃ W H‖² + (λ/2)(‖W‖² + ‖H‖²)          scores  x̃ W H
 
-Y is ±1, W is D×d and H is d×L; W and H in turn, each being a ridge regression. With all labels
-observed moments are enough (:mod:`grople.baselines._leml_factors`); where labels are missing the
-sum runs over the observed entries, row by row (:mod:`grople.baselines._leml_rows`). With a free
-intercept X and Y are centred, and ȳ is added to the scores.
+The mathematics is in :mod:`grople.baselines._alternation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.backends._dask import is_lazy
-from grople.baselines._design import Design
-from grople.baselines._label_embedding import LabelEmbedding, Size, embedding_size
-from grople.baselines._leml_factors import (
+from grople.backends import is_lazy
+from grople.baselines._alternation import (
     Factors,
     factorise,
     factorise_as_published,
-    trace_weight,
+    factorise_observed,
 )
-from grople.baselines._leml_rows import IncompleteLabels, ObservedRows, has_missing
-from grople.baselines._linear import Report, varying_scores, with_matrices
-from grople.decision import HeldOut, HeldOutBlock, context_of, fit_decision
+from grople.baselines._design import Design
+from grople.baselines._label_embedding import LabelEmbedding
+from grople.baselines._linear import Report, varying_scores
+from grople.baselines._missing_labels import (
+    ObservedRows,
+    has_missing,
+    held_out_entries,
+    without_missing,
+)
+from grople.decision import context_of, fit_decision
 from grople.errors import Choice, Number, Parameter, Whole
-from grople.estimators import encode
 from grople.estimators._base import no_progress, seed_of, unchanged_on_error
-from grople.moments import RealMoments, fold_of, row_keys, summarise
 from grople.optim import single_threaded
 from grople.solver import FittedModel, LinearScores
-from grople.solver._solve import HELD_OUT_FOLDS, Progress
+from grople.solver._solve import Progress
 
 __all__ = ["LEML"]
 
 Array = NDArray[Any]
-
-#: A score below all others, for pairs that are not observed.
-UNSEEN = -1e300
 
 
 class LEML(LabelEmbedding):
@@ -62,9 +57,8 @@ class LEML(LabelEmbedding):
         Start from the predictable axes of the labels, balance, and go on until settled; or the
         published scheme, ten rounds from a random start.
     fit_intercept : bool or "penalised", default=True
-        Whether there is an intercept, without penalty: labels and features are then centred.
-        ``"penalised"`` is the published choice: nothing is centred, and there is a constant feature
-        that is penalised like the others.
+        As in :class:`PLST`. With an intercept labels and features are centred; ``"penalised"``
+        centres nothing.
     tol : float, default=1e-5
         Stop when a round saves at most this share of the objective.
     max_iter : int, default=100
@@ -85,7 +79,6 @@ class LEML(LabelEmbedding):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from grople.baselines import LEML
     >>> from grople.datasets import load
     >>> from grople.metrics import example_f1
@@ -112,7 +105,7 @@ class LEML(LabelEmbedding):
 
     def __init__(
         self,
-        n_components: Size = 100,
+        n_components: int | float | str = 100,
         ridge: float | str = "auto",
         *,
         init: str = "spectral",
@@ -132,27 +125,6 @@ class LEML(LabelEmbedding):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @classmethod
-    def published(cls, name: str, **parameters: Any) -> Self:
-        """Return the setting behind the published table for a data set.
-
-        The start is random, the intercept is penalised and a label is given where its score is
-        above zero.
-
-        Parameters
-        ----------
-        name : str
-            One of the paper's data sets (a suffix as in ``"genbase-authors"`` is fine).
-        **parameters
-            Parameters to set otherwise.
-
-        Examples
-        --------
-        >>> LEML.published("medical").init
-        'published'
-        """
-        return super().published(name, **({"init": "published"} | parameters))
-
     @property
     def objective_path_(self) -> Array:
         """The objective after each round."""
@@ -163,22 +135,29 @@ class LEML(LabelEmbedding):
         """Rounds."""
         return len(self.objective_path_)
 
-    def _learn(self, moments: RealMoments, chosen: Report | None) -> tuple[LinearScores, Report]:
-        design = Design(moments, self.fit_intercept)
-        ridge = self._weight(design, chosen)
-        factors = self._factors(design, ridge)
-        scores = design.scores(factors.W, factors.H, design.shared_means)
-        return scores, {"ridge": ridge, "objective_path": factors.objective_path}
-
-    def _weight(self, design: Design, chosen: Report | None) -> float:
-        ridge = chosen["ridge"] if chosen else self.ridge
-        return trace_weight(design) if isinstance(ridge, str) else float(ridge)
-
     def _factors(self, design: Design, ridge: float) -> Factors:
-        size = embedding_size(self.n_components, design.moments.labels)
+        size = self._size(design.moments.labels)
         if self.init == "published":
             return factorise_as_published(design, size, ridge, seed_of(self.random_state))
         return factorise(design, size, ridge, tol=self.tol, max_iter=self.max_iter)
+
+    def _learn(self, design: Design, weight: float) -> tuple[LinearScores, Report]:
+        factors = self._factors(design, weight)
+        scores = design.scores(factors.W, factors.H, design.shared_means)
+        return scores, {"objective_path": factors.objective_path}
+
+    def _best_weight(self, design: Design) -> float:
+        """Return the λ that pulls as hard as the best ridge weight does, at the ridge solution.
+
+        Over all factors of Z = WH the penalty is λ times the sum of the singular values s of Z. The
+        ridge penalty (γ/2)‖Z‖² has the gradient γZ, so along Z both pull alike where λ Σs = γ Σs².
+        """
+        every = np.eye(design.moments.n_labels)
+        gamma = design.best_ridge(every)
+        Z = design.solve(design.cross(every), gamma)
+        values = np.sqrt(np.maximum(np.linalg.eigvalsh(Z.T @ Z), 0.0))
+        total = float(values.sum())
+        return gamma * float(np.square(values).sum()) / total if total > 0 else gamma
 
     # -- missing labels --------------------------------------------------------------------
 
@@ -213,6 +192,48 @@ class LEML(LabelEmbedding):
             return super().fit(X, y, sample_weight, like=like, progress=progress)
         return self._fit_incomplete(X, y, sample_weight, progress or no_progress)
 
+    @unchanged_on_error
+    def _fit_incomplete(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> Self:
+        self._check_parameters()
+        self._forget_everything(None)
+        filled, missing = without_missing(y)
+        X, B, weights = self._validate(X, filled, sample_weight, reset=True)
+        if weights is not None:  # rows without weight are gone
+            missing = missing[np.flatnonzero(np.broadcast_to(sample_weight, missing.shape[0]))]
+        rows = ObservedRows(X, B, missing, weights)
+        with single_threaded():
+            progress("scores", 0, 2)
+            scores, report = self._learn_observed(rows, None)
+            progress("decision", 1, 2)
+            held_out = None
+            if self._needs_evidence:
+                ridge = report.get("ridge")
+                held_out = held_out_entries(rows, lambda r: self._learn_observed(r, ridge)[0])
+            # Which candidates of a row are true is not known: no re-ranker.
+            decision = fit_decision(held_out, context=False)
+        counts = None if held_out is None else held_out.counts
+        self._model = FittedModel(scores, decision, report=report, evidence=counts)
+        self._has_evidence, self._incomplete = self._needs_evidence, True
+        self._context = context_of(self.decision)
+        return self
+
+    def _learn_observed(
+        self, rows: ObservedRows, ridge: float | None
+    ) -> tuple[LinearScores, Report]:
+        """Learn from the observed entries, starting as if the missing labels were absent."""
+        part = rows.select(rows.moments.labels.varying)
+
+        def learn(design: Design) -> tuple[LinearScores, Report]:
+            weight = self._weight_for(design) if ridge is None else ridge
+            start = self._factors(design, weight)
+            found, c = factorise_observed(
+                design, part, start, weight, tol=self.tol, max_iter=self.max_iter
+            )
+            report = {"ridge": weight, "objective_path": found.objective_path}
+            return design.scores(found.W, found.H, c), report
+
+        return varying_scores(self._design(rows.moments), learn)
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows without missing labels; see :meth:`grople.GroPLE.partial_fit`."""
         _refuse_missing(y)
@@ -234,87 +255,6 @@ class LEML(LabelEmbedding):
                 "take from: fit it again with all rows"
             )
         super()._check_rows_known()
-
-    @unchanged_on_error
-    def _fit_incomplete(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> Self:
-        self._check_parameters()
-        self._forget_everything(None)
-        labels = IncompleteLabels.of(y)
-        X, B, weights = self._validate(X, labels.ones(), sample_weight, reset=True)
-        self._set_targets(encode(labels.header)[1])
-        if weights is not None:  # rows without weight are gone
-            labels = labels.take(np.flatnonzero(np.broadcast_to(sample_weight, len(labels.index))))
-        with single_threaded():
-            progress("scores", 0, 2)
-            scores, report = self._learn_observed(X, B, labels, weights, None)
-            progress("decision", 1, 2)
-            held_out = None
-            if self._needs_evidence:
-                held_out = self._observed_evidence(X, B, labels, weights, report)
-            # Which candidates of a row are true is not known: no re-ranker.
-            decision = fit_decision(held_out, context=False)
-        counts = None if held_out is None else held_out.counts
-        self._model = FittedModel(scores, decision, report=report, evidence=counts)
-        self._has_evidence, self._incomplete = self._needs_evidence, True
-        self._context = context_of(self.decision)
-        return self
-
-    def _learn_observed(
-        self,
-        X: Any,
-        B: Any,
-        labels: IncompleteLabels,
-        weights: Array | None,
-        chosen: Report | None,
-    ) -> tuple[LinearScores, Report]:
-        """Learn from the observed entries, starting as if the missing labels were absent."""
-        moments = with_matrices(summarise(X, B, weights, max_kept_rows=0)).moments
-        varying = moments.labels.varying
-
-        def learn(moments: RealMoments, chosen: Report | None) -> tuple[LinearScores, Report]:
-            design = Design(moments, self.fit_intercept)
-            ridge = self._weight(design, chosen)
-            start = self._factors(design, ridge)
-            observed = ObservedRows(design, X, labels, varying, weights)
-            W, H, c, path = observed.factorise(
-                start.W, start.H, design.shared_means, ridge, tol=self.tol, max_iter=self.max_iter
-            )
-            return design.scores(W, H, c), {"ridge": ridge, "objective_path": path}
-
-        return varying_scores(moments, learn, chosen)
-
-    def _observed_evidence(
-        self, X: Any, B: Any, labels: IncompleteLabels, weights: Array | None, report: Report
-    ) -> HeldOut | None:
-        """Count held-out scores of the observed entries."""
-        folds = fold_of(row_keys(X), HELD_OUT_FOLDS)
-        unseen = np.zeros(B.shape[1])
-        # Shares stand for proportions: at least one a row on average.
-        counted = np.ones(len(folds)) if weights is None else weights / min(1.0, weights.mean())
-
-        def scored() -> Iterator[HeldOutBlock]:
-            for fold in range(HELD_OUT_FOLDS):
-                held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-                if not len(held) or not len(rest):
-                    continue
-                part = None if weights is None else weights[rest]
-                scores, _ = self._learn_observed(X[rest], B[rest], labels.take(rest), part, report)
-                for rows, known in labels.take(held).blocks():
-                    at = held[rows]
-                    values, missing = scores(X[at]), np.isnan(known)
-                    values[missing] = UNSEEN
-                    unseen[:] += counted[at] @ missing
-                    # Keys of their own: labels of copies are not all known.
-                    yield HeldOutBlock(values, B[at], counted[at], at.astype(np.uint64))
-
-        found = HeldOut.from_blocks(scored(), B.shape[1])
-        if found is None:
-            return None
-        counts = found.counts.times(1.0)
-        # Entries that were not observed fell into the lowest bin: take them out again.
-        counts.shared[0, 0] -= unseen.sum()
-        counts.by_label[0, :, 0] -= unseen
-        return replace(found, counts=counts) if counts.shared[0].any() else None
 
 
 def _refuse_missing(y: Any) -> None:

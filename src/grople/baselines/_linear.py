@@ -1,40 +1,46 @@
-"""From a summary of rows to a fitted model, for methods that learn linear scores from moments."""
+"""What the methods that learn linear scores from moments share, from a summary to a model.
+
+A method is a function from a :class:`~grople.baselines._design.Design` and its weights to
+:class:`~grople.solver.LinearScores`; its class is that function with parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grople.baselines._design import Design
 from grople.decision import context_of
 from grople.errors import Flag, Number, Parameter, Whole
 from grople.estimators import SummaryClassifier
 from grople.moments import RealMoments, RowSummary
 from grople.optim import single_threaded
+from grople.published import published_setting
 from grople.solver import FittedModel, LinearScores
 from grople.solver._held_out import finish_model, held_out_by_folds
 from grople.solver._solve import Progress
 
 __all__ = [
-    "LinearBaseline",
-    "Path",
     "RIDGE_PARAMETERS",
+    "LinearBaseline",
+    "PublishedSettings",
     "Report",
-    "solve_linear",
-    "varying_path",
+    "Setting",
+    "varying_scores",
     "with_matrices",
 ]
 
 Array = NDArray[Any]
 #: What a method chose and how its solver ended, by name.
 Report = dict[str, Any]
-#: From moments of labels that all vary, and what was chosen on all rows (None: choose), to scores.
-Learn = Callable[[RealMoments, Report | None], tuple[LinearScores, Report]]
-#: Settings (parameters of an estimator) with the scores they lead to.
-Path = Iterator[tuple[dict[str, Any], LinearScores]]
+#: Parameters of an estimator.
+Setting = Mapping[str, Any]
+#: From labels that all vary to their scores.
+Learn = Callable[[Design], tuple[LinearScores, Report]]
 
 #: What the parameters may be that ridge regressions share.
 RIDGE_PARAMETERS: dict[str, Parameter] = {
@@ -46,60 +52,124 @@ RIDGE_PARAMETERS: dict[str, Parameter] = {
 MATRIX_FEATURES = 4000
 
 
-def solve_linear(
-    summary: RowSummary,
-    learn: Learn,
-    *,
-    evidence: bool = True,
-    context: bool | str = "auto",
-    progress: Progress = lambda *step: None,
-) -> FittedModel:
-    """Return scores learnt from the moments of all rows, and a decision fitted to held-out ones.
+class PublishedSettings:
+    """Adds :meth:`published` to a method of the paper."""
 
-    Choices made on all rows are kept where rows are held out.
+    @classmethod
+    def published(cls, name: str, **parameters: Any) -> Self:
+        """Return the setting behind the published table for a data set.
 
-    Parameters
-    ----------
-    summary : RowSummary
-        What is known of the rows.
-    learn : callable
-        The method.
-    evidence : bool
-        Whether to hold out rows for the decision; else it follows from the moments.
-    context : bool or "auto"
-        Whether a re-ranker corrects probabilities (:class:`grople.decision.Rule`).
-    progress : callable
-        Told ``(step, done, total)``.
+        Intercept, start, solver and decision are those of the published comparison.
+
+        Parameters
+        ----------
+        name : str
+            One of the paper's data sets (a suffix as in ``"genbase-authors"`` is fine).
+        **parameters
+            Parameters to set otherwise.
+
+        Examples
+        --------
+        >>> from grople.baselines import PLST
+        >>> PLST.published("medical")
+        PLST(decision='sign', fit_intercept='penalised', n_components=0.7, ridge=1.0)
+        """
+        return cls(**(published_setting(cls.__name__, name, reference=True) | parameters))
+
+
+class LinearBaseline(SummaryClassifier):
+    """Base of the methods that learn linear scores from moments.
+
+    Parameters that all or several of them have:
+
+    ridge : float or "auto", default="auto"
+        Weight of the squared map (λ; γ in LLSF); ``"auto"`` by the error expected on unseen rows.
+    fit_intercept : bool or "penalised", default=True
+        Whether the regression has an intercept, without penalty. ``"penalised"`` is the published
+        choice, a constant feature that is penalised like the others.
+    decision : "sign", float, name or Rule, default="example_f1"
+        How scores become labels; see :class:`grople.GroPLE`.
+    max_kept_rows : int, default=20000
+        Distinct rows kept, at most, to fit such a decision on held-out scores.
+
+    A subclass defines :meth:`_learn`.
     """
-    with single_threaded():
-        summary = with_matrices(summary)
-        progress("scores", 0, 2)
-        scorer, report = varying_scores(summary.moments, learn, None)
-        progress("decision", 1, 2)
-        blocks = None
-        if evidence:
-            blocks = held_out_by_folds(
-                summary,
-                lambda held: (
-                    varying_scores(summary.moments_without(held), learn, report)[0],
-                    None,
-                ),
-            )
-        model = finish_model(summary, scorer, blocks, report, context=context)
-        progress("solved", 2, 2)
-        return model
+
+    #: The parameter that may be "auto": found on all rows, it is kept where rows are held out.
+    _weight: ClassVar[str] = "ridge"
+
+    def _learn(self, design: Design, weight: float) -> tuple[LinearScores, Report]:
+        """Return the scores of labels that all vary, and a report."""
+        raise NotImplementedError
+
+    def _best_weight(self, design: Design) -> float:
+        """Return the weight to take where it is ``"auto"``."""
+        return design.best_ridge(np.eye(design.moments.n_labels))
+
+    def _warn(self, design: Design, report: Report) -> None:
+        """Tell the user what is wrong with the solution."""
+
+    def _design(self, moments: RealMoments) -> Design:
+        return Design(moments, getattr(self, "fit_intercept", True))
+
+    def _weight_for(self, design: Design) -> float:
+        weight = getattr(self, self._weight)
+        return self._best_weight(design) if isinstance(weight, str) else float(weight)
+
+    def _learn_all(self, design: Design) -> tuple[LinearScores, Report]:
+        weight = self._weight_for(design)
+        scores, report = self._learn(design, weight)
+        self._warn(design, report)
+        return scores, {self._weight: weight} | report
+
+    def _solve(self, summary: RowSummary, progress: Progress) -> FittedModel:
+        """Return scores learnt from all rows, and a decision fitted to held-out ones."""
+        with single_threaded():
+            summary = with_matrices(summary)
+            progress("scores", 0, 2)
+            scorer, report = varying_scores(self._design(summary.moments), self._learn_all)
+            progress("decision", 1, 2)
+
+            def held_out(held: Array) -> tuple[LinearScores, None]:
+                weight = report.get(self._weight, 0.0)
+                design = self._design(summary.moments_without(held))
+                return varying_scores(design, lambda part: self._learn(part, weight))[0], None
+
+            blocks = None
+            if self._needs_evidence and self.max_kept_rows > 0:
+                blocks = held_out_by_folds(summary, held_out)
+            context = context_of(self.decision)
+            model = finish_model(summary, scorer, blocks, report, context=context)
+            progress("solved", 2, 2)
+            return model
+
+    def _along(
+        self, settings: Sequence[Setting], moments: RealMoments
+    ) -> Iterator[tuple[Setting, LinearScores]]:
+        """Yield settings with their scores; they share the design and what it keeps."""
+        shared: dict[Any, dict[Any, Any]] = {}
+        for setting in settings:
+            model = self._unfitted().set_params(**setting)
+            model._check_parameters()
+            design = model._design(moments)
+            design = replace(design, _kept=shared.setdefault(design.fit_intercept, {}))
+            yield setting, varying_scores(design, model._learn_all)[0]
 
 
-def varying_path(moments: RealMoments, solve: Callable[[RealMoments], Path]) -> Path:
-    """Yield what ``solve`` yields for the labels that vary, as scores of all labels.
-
-    Labels that never or always occur have constant scores, as in a fit.
-    """
-    varying = moments.labels.varying
-    if not len(varying):
-        raise ValueError("no label varies over these rows: there is nothing to search")
-    for setting, scores in solve(moments.select_labels(varying)):
-        yield setting, scores.expanded(varying, moments.labels.constant_scores)
+def varying_scores(design: Design, learn: Learn) -> tuple[LinearScores, Report]:
+    """Learn from the labels that vary; one that never or always occurs has a constant score."""
+    labels = design.moments.labels
+    varying = labels.varying
+    if len(varying):
+        scores, report = learn(
+            design.once("varying", lambda: replace(
+                design, moments=design.moments.select_labels(varying), _kept={}
+            ))
+        )  # fmt: skip
+    else:
+        empty = np.zeros((design.moments.n_features, 0))
+        scores, report = LinearScores(empty, np.zeros(0), np.zeros((0, 0))), {}
+    return scores.expanded(varying, labels.constant_scores), report
 
 
 def with_matrices(summary: RowSummary) -> RowSummary:
@@ -107,33 +177,3 @@ def with_matrices(summary: RowSummary) -> RowSummary:
     if summary.sums is not None or summary.n_features > MATRIX_FEATURES:
         return summary
     return replace(summary, sums=summary._sums_of(np.ones(len(summary.sample), dtype=bool)))
-
-
-def varying_scores(
-    moments: RealMoments, learn: Learn, chosen: Report | None
-) -> tuple[LinearScores, Report]:
-    """Learn from the labels that vary; one that never or always occurs has a constant score."""
-    varying = moments.labels.varying
-    if len(varying):
-        scores, report = learn(moments.select_labels(varying), chosen)
-    else:
-        scores = LinearScores(np.zeros((moments.n_features, 0)), np.zeros(0), np.zeros((0, 0)))
-        report = {}
-    return scores.expanded(varying, moments.labels.constant_scores), report
-
-
-class LinearBaseline(SummaryClassifier):
-    """Base of the methods that learn linear scores from moments; a subclass has :meth:`_learn`."""
-
-    def _learn(self, moments: RealMoments, chosen: Report | None) -> tuple[LinearScores, Report]:
-        """Return the scores of labels that all vary, and a report."""
-        raise NotImplementedError
-
-    def _solve(self, summary: RowSummary, progress: Progress) -> FittedModel:
-        return solve_linear(
-            summary,
-            self._learn,
-            evidence=self._needs_evidence and self.max_kept_rows > 0,
-            context=context_of(self.decision),
-            progress=progress,
-        )

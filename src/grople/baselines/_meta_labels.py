@@ -6,92 +6,69 @@ The first three steps of MLSF (:mod:`grople.baselines._mlsf`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
+from sklearn.metrics.pairwise import euclidean_distances
 
-from grople.baselines._design import Design
-from grople.moments import RealMoments
-from grople.optim import (
-    L1,
-    Quadratic,
-    Solution,
-    largest_eigenvalue,
-    proximal_gradient,
-    top_eigenvectors,
-)
+from grople.moments import LabelMoments
+from grople.optim import L1, Quadratic, proximal_gradient, top_eigenvectors
 from grople.published import published_mapping
 from grople.solver import Groups
 from grople.solver._mapping import dimension_laplacian
 
 __all__ = [
-    "SpecificFeatures",
     "combination_codes",
+    "group_meta_labels",
     "label_similarity",
+    "largest_gamma",
     "meta_columns",
-    "meta_labels",
+    "select_features",
 ]
 
 Array = NDArray[Any]
 
-#: Features up to which XᵀX stands for the rows.
-MOST_FEATURES = 4000
 
-# -- 1. meta-labels ----------------------------------------------------------------------------
-
-
-def label_similarity(moments: RealMoments, weight: float = 0.8, epsilon: float = 0.01) -> Array:
+def label_similarity(
+    X: Any, B: Any, weights: Array | None = None, *, share: float = 0.8, epsilon: float = 0.01
+) -> Array:
     """Return S, how alike labels are: on which rows they occur, and where those rows lie.
 
-    Parameters
-    ----------
-    moments : RealMoments
-        Moments of rows whose labels all occur.
-    weight : float
-        Weight of the Jaccard index (ω); the nearness of the mean rows has the rest.
-    epsilon : float
-        Similarities below it are zero, as is the diagonal.
+    ``S_ij = ω·Jaccard_ij + (1 − ω)·exp(−‖c_i − c_j‖)``, c_i the mean of the rows with label i; what
+    is below ε is zero, as is the diagonal.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from grople.moments import summarise
-    >>> X, B = np.array([[0.0], [0.0], [1.0]]), np.array([[1, 1], [0, 1], [1, 0]])
-    >>> label_similarity(summarise(X, B).moments).round(3)  # 0.8 / 3 + 0.2 exp(-1/2)
+    >>> X, B = np.array([[0.0], [0.0], [1.0]]), sp.csr_array([[1, 1], [0, 1], [1, 0]])
+    >>> label_similarity(X, B).round(3)  # 0.8 / 3 + 0.2 exp(-1/2)
     array([[0.   , 0.388],
            [0.388, 0.   ]])
     """
-    counts, pairs = moments.labels.counts, moments.labels.pairs()
-    jaccard = pairs / (counts[:, None] + counts[None, :] - pairs)
-    means = moments.occurrences().toarray() / counts
-    inner = means.T @ means
-    squares = inner.diagonal()
-    distances = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2.0 * inner, 0.0))
-    similarity = weight * jaccard + (1.0 - weight) * np.exp(-distances)
+    labels = LabelMoments.of(B, weights)
+    counts, pairs = labels.counts, labels.pairs()
+    jaccard = pairs / (counts[:, None] + counts - pairs)
+    sums = _weighted(B, weights).T @ X
+    means = (sums.toarray() if sp.issparse(sums) else sums) / counts[:, None]
+    similarity = share * jaccard + (1.0 - share) * np.exp(-euclidean_distances(means))
     similarity[similarity < epsilon] = 0.0
     np.fill_diagonal(similarity, 0.0)
-    return similarity
+    return np.asarray(similarity)
 
 
-def meta_labels(similarity: Array, n_meta_labels: int, random_state: Any = None) -> Groups:
+def group_meta_labels(similarity: Array, n_meta_labels: int, random_state: Any = None) -> Groups:
     """Partition the labels by spectral clustering of their similarity.
 
     Labels that are like no other share a point of their own.
 
     Examples
     --------
-    >>> import numpy as np
     >>> S = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
-    >>> meta_labels(S, 2, random_state=0).membership
+    >>> group_meta_labels(S, 2, random_state=0).membership
     array([0, 0, 0, 1, 1, 1])
     """
     L = len(similarity)
@@ -112,221 +89,102 @@ def meta_labels(similarity: Array, n_meta_labels: int, random_state: Any = None)
     return Groups.of(model.fit_predict(points))
 
 
-# -- 2. combinations ---------------------------------------------------------------------------
-
-
 def combination_codes(B: Any) -> Array:
     """Return the number of each row's label set among those seen, scaled to [0, 1].
 
-    Sets are numbered in the order of the binary numbers that they spell (the first label being
-    the last digit) but never turned into such numbers: any number of labels will do.
-
-    Parameters
-    ----------
-    B : csr_array of shape (n_rows, n_labels)
-        Zeros and ones.
+    Sets are numbered in the order of the binary numbers that they spell (the first label being the
+    last digit), as rows of digits, so any number of labels will do.
 
     Examples
     --------
     >>> combination_codes(sp.csr_array([[0, 0], [1, 0], [0, 1], [1, 0], [1, 1]]))
     array([0.        , 0.33333333, 0.66666667, 0.33333333, 1.        ])
     """
-    n_rows, n_labels = B.shape
-    marks = sp.coo_array(B)
-    place = n_labels - 1 - marks.col
-    width = -(-n_labels // 8)
-    packed = np.zeros((n_rows, width), dtype=np.uint8)
-    np.bitwise_or.at(packed, (marks.row, place // 8), (128 >> (place % 8)).astype(np.uint8))
-    # Byte strings of one length are compared byte by byte, as the sets are.
-    _, index = np.unique(packed.view(f"S{width}").ravel(), return_inverse=True)
-    return index / max(int(index.max(initial=0)), 1)
+    digits = np.packbits(B.toarray()[:, ::-1] != 0, axis=1)
+    _, number = np.unique(digits, axis=0, return_inverse=True)
+    return np.ravel(number) / max(int(number.max(initial=0)), 1)
 
 
-def meta_columns(B: Any, groups: Groups) -> Any:
-    """Return Z as a sparse matrix: the empty combination, if seen, is number zero."""
-    if not B.shape[1]:
-        return sp.csc_array((B.shape[0], 0))
-    columns = [sp.csc_array(combination_codes(B[:, m])[:, None]) for m in groups.members()]
-    return sp.hstack(columns, format="csc")
+def meta_columns(B: Any, groups: Groups) -> Array:
+    """Return Z, a column of codes for each meta-label."""
+    members = groups.members() if B.shape[1] else []
+    codes = [combination_codes(B[:, labels]) for labels in members]
+    return np.column_stack(codes) if codes else np.zeros((B.shape[0], 0))
 
 
-# -- 3. features -------------------------------------------------------------------------------
+def largest_gamma(X: Any, Z: Array, weights: Array | None, fit_intercept: bool) -> float:
+    """Return the γ from which on no feature is selected, ``max |XᵀZ|``."""
+    return float(np.abs(_products(X, Z, weights, fit_intercept)[0]).max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class SpecificFeatures:
-    """The selection of features for one set of meta-labels; settings share what they can.
+def select_features(
+    X: Any,
+    Z: Array,
+    weights: Array | None = None,
+    *,
+    gamma: float,
+    alpha: float = 0.0,
+    correlation: str | None = "laplacian",
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> tuple[Array, bool]:
+    """Solve ``min_V ½‖XV − Z‖² + α/2 tr(R VᵀV) + γ‖V‖₁``; return V, and whether it converged.
 
-    Parameters
-    ----------
-    X : array or csr_array of shape (n_rows, D)
-        Features, float64.
-    Z : csc_array of shape (n_rows, K)
-        Meta-labels.
-    moments : RealMoments
-        Moments of X.
-    weights : ndarray of shape (n_rows,), optional
-        Weights of the rows.
-    correlation : {"laplacian", "psd", "published", None}
-        Form of R; ``"published"`` is ``1 − cosine``, unbounded below.
-    fit_intercept : bool
-        Whether X and Z are centred.
+    Without α the columns of V are Lassos of their own; with it all are solved together by
+    accelerated proximal gradient. ``correlation="published"`` is ``R = 1 − cosine`` of Z's columns,
+    unbounded below and stopped as published.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from grople.moments import summarise
-    >>> X, Z = np.eye(3), sp.csc_array([[1.0], [0.5], [0.0]])
-    >>> selection = SpecificFeatures(X, Z, summarise(X, Z > 0).moments, fit_intercept=False)
-    >>> selection.solve(gamma=0.25).point.ravel()
+    >>> V, _ = select_features(np.eye(3), np.c_[1.0, 0.5, 0.0].T, gamma=0.25, fit_intercept=False)
+    >>> V.ravel()
     array([0.75, 0.25, 0.  ])
     """
+    if not Z.shape[1]:
+        return np.zeros((X.shape[1], 0)), True
+    if not alpha or correlation is None:
+        n = X.shape[0] if weights is None else float(weights.sum())
+        lasso = Lasso(gamma / n, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter,
+                      precompute=not sp.issparse(X) and X.shape[1] < X.shape[0])  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the caller says it in its words
+            lasso.fit(X, Z, sample_weight=weights)
+        V = lasso.coef_.reshape(Z.shape[1], -1).T
+        return np.ascontiguousarray(V), bool(np.max(lasso.n_iter_) < max_iter)
+    target, gram = _products(X, Z, weights, fit_intercept)
+    matrix, _ = _products(X, X, weights, fit_intercept)
+    if correlation == "published":
+        return published_mapping(matrix, target, gram, alpha, gamma).Z, True
+    R = dimension_laplacian(gram, correlation)
+    size, top = float(np.trace(gram)), float(np.linalg.norm(matrix, 2))
+    # The solver's sum of squares has no factor ½, so the penalty counts twice.
+    found = proximal_gradient(
+        Quadratic(
+            lambda V: matrix @ V + alpha * (V @ R), target,
+            constant=size, curvature=top + alpha * float(np.linalg.norm(R, 2)),
+        ),
+        L1(2.0 * gamma), np.zeros_like(target), tol=tol, max_iter=max_iter, scale=size,
+    )  # fmt: skip
+    return found.point, found.converged
 
-    X: Any
-    Z: Any
-    moments: RealMoments
-    weights: Array | None = None
-    correlation: str | None = "laplacian"
-    fit_intercept: bool = True
 
-    def solve(
-        self,
-        gamma: float,
-        alpha: float = 0.0,
-        *,
-        start: Array | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-    ) -> Solution:
-        """Solve ``½‖XV − Z‖² + α/2 tr(R VᵀV) + γ‖V‖₁``.
+def _products(X: Any, Z: Any, weights: Array | None, fit_intercept: bool) -> tuple[Array, Array]:
+    """Return XᵀZ and ZᵀZ, centred with an intercept."""
+    weighted = _weighted(Z, weights)
+    cross, gram = X.T @ weighted, Z.T @ weighted
+    cross, gram = (P.toarray() if sp.issparse(P) else np.asarray(P) for P in (cross, gram))
+    if fit_intercept:
+        total = float(X.shape[0] if weights is None else weights.sum())
+        means = np.asarray(weighted.sum(axis=0)) / total
+        cross = cross - np.outer(np.asarray(_weighted(X, weights).sum(axis=0)), means)
+        gram = gram - total * np.outer(means, means)
+    return cross, gram
 
-        Without α the columns of V are Lassos of their own, solved by coordinate descent; with it
-        all are solved together by accelerated proximal gradient.
 
-        Parameters
-        ----------
-        gamma, alpha : float
-            Weights of the absolute values (positive) and of the correlation between meta-labels.
-        start : ndarray of shape (D, K), optional
-            Where to start: the solution of a neighbouring setting. By default zero, or the
-            Lasso where there is an α.
-        tol : float
-            Stop when the objective is certified to lie within this share of ‖Z‖² of its minimum.
-        max_iter : int
-            The most steps.
-        """
-        if not alpha or self.correlation is None:
-            return self._lasso(gamma, start, tol, max_iter)
-        if self.correlation == "published":
-            return self._as_published(gamma, alpha)
-        if start is None:
-            start = self._lasso(gamma, None, tol, max_iter).point
-        return self._correlated(gamma, alpha, start, tol, max_iter)
-
-    @cached_property
-    def largest_gamma(self) -> float:
-        """The γ from which on no feature is selected, ``max |XᵀZ|``."""
-        return float(np.abs(self._products[0]).max(initial=0.0))
-
-    @cached_property
-    def _by_column(self) -> Any:
-        return sp.csc_array(self.X) if sp.issparse(self.X) else np.asfortranarray(self.X)
-
-    def _lasso(self, gamma: float, start: Array | None, tol: float, max_iter: int) -> Solution:
-        V = np.zeros((self.X.shape[1], self.Z.shape[1])) if start is None else start.copy()
-        gap, steps = 0.0, 0
-        n, model, rows, targets, weights = self._regressions
-        # scikit-learn's Lasso divides the squares by the (total weight of the) rows.
-        model.set_params(alpha=gamma / n, tol=tol, max_iter=max_iter)
-        for k in range(V.shape[1]):
-            model.coef_ = V[:, k].copy()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(rows, targets(k), sample_weight=weights)
-            V[:, k] = model.coef_
-            gap, steps = gap + 2.0 * n * float(model.dual_gap_), max(steps, int(model.n_iter_))
-        return Solution(V, np.array([]), gap, steps, steps < max_iter)
-
-    @cached_property
-    def _regressions(self) -> tuple[float, Lasso, Any, Callable[[int], Array], Array | None]:
-        """The weight of the rows, the model, rows, the target of each meta-label, row weights.
-
-        With fewer features than rows a triangular root of XᵀX stands for the rows: a Lasso depends
-        on XᵀX and XᵀZ alone, and a step over a feature that stays out is then free.
-        """
-        matrix = None
-        if self.X.shape[1] < min(self.X.shape[0], MOST_FEATURES):
-            matrix = self._design.gram_matrix
-        if matrix is None:
-            model = Lasso(fit_intercept=self.fit_intercept, warm_start=True)
-            columns = self._by_column
-            return (
-                float(self.moments.n), model, columns,
-                lambda k: self.Z[:, [k]].toarray().ravel(), self.weights,
-            )  # fmt: skip
-        matrix = matrix.copy()
-        # A hair of ridge: features may be copies of each other.
-        matrix[np.diag_indices_from(matrix)] += 1e-10 * np.trace(matrix) / len(matrix) + 1e-300
-        root = scipy.linalg.cholesky(matrix, check_finite=False)
-        targets = scipy.linalg.solve_triangular(root, self._products[0], trans=1)
-        model = Lasso(fit_intercept=False, precompute=matrix, warm_start=True)
-        return float(len(root)), model, np.asfortranarray(root), lambda k: targets[:, k], None
-
-    @cached_property
-    def _design(self) -> Design:
-        """X, centred with an intercept."""
-        return Design(self.moments, self.fit_intercept)
-
-    @cached_property
-    def _products(self) -> tuple[Array, Array]:
-        """XᵀZ and ZᵀZ, centred with an intercept."""
-        weights = self.weights
-        weighted = self.Z if weights is None else sp.csc_array(self.Z * weights[:, None])
-        # Z is the left factor, so that neither X nor Z is made dense.
-        cross = weighted.T @ self.X
-        target = (cross.toarray() if sp.issparse(cross) else cross).T
-        gram = (weighted.T @ self.Z).toarray()
-        sums = np.asarray(weighted.sum(axis=0))
-        if self.fit_intercept:
-            gram = gram - np.multiply.outer(sums, sums / self.moments.n)
-        return target - np.multiply.outer(self._design.mean, sums), gram
-
-    @cached_property
-    def _curvature(self) -> float:
-        return largest_eigenvalue(self._design.gram, self.moments.n_features)
-
-    @cached_property
-    def _relation(self) -> Array:
-        return dimension_laplacian(self._products[1], self.correlation)
-
-    def _correlated(
-        self, gamma: float, alpha: float, start: Array, tol: float, max_iter: int
-    ) -> Solution:
-        target, gram = self._products
-        R = self._relation
-
-        def product(V: Array) -> Array:
-            return self._design.gram(V) + alpha * (V @ R)
-
-        size = float(np.trace(gram))
-        curvature = self._curvature + alpha * float(np.linalg.norm(R, 2))
-        # The solver's sum of squares has no factor ½, so the penalty counts twice.
-        return proximal_gradient(
-            Quadratic(product, target, constant=size, curvature=curvature),
-            L1(2.0 * gamma),
-            start,
-            tol=tol,
-            max_iter=max_iter,
-            scale=size,
-        )
-
-    def _as_published(self, gamma: float, alpha: float) -> Solution:
-        target, gram = self._products
-        matrix = self._design.gram_matrix
-        if matrix is None:
-            raise ValueError(
-                "correlation='published' needs XᵀX as a matrix, which is too large for these "
-                "features: choose correlation='laplacian'"
-            )
-        found = published_mapping(matrix, target, gram, alpha, gamma)
-        return Solution(found.Z, found.loss_path, np.nan, found.n_iter, True)
+def _weighted(matrix: Any, weights: Array | None) -> Any:
+    """Return rows times their weights."""
+    if weights is None:
+        return matrix
+    product = matrix * weights[:, None]
+    return sp.csr_array(product) if sp.issparse(product) else product

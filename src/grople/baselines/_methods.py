@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.svm import LinearSVC
 
 from grople import metrics
 from grople.baselines._bsvm import BSVM
 from grople.baselines._cplst import CPLST
 from grople.baselines._faie import FaIE
+from grople.baselines._label_trees import LabelTrees
 from grople.baselines._leml import LEML
 from grople.baselines._llsf import LLSF
 from grople.baselines._mlsf import MLSF
-from grople.baselines._others import other_classifier
 from grople.baselines._plst import PLST
 from grople.baselines._ridge import Ridge
 from grople.decision import METRIC_RULES
-from grople.estimators import GroPLE, GroPLECV
+from grople.estimators import GroPLE, GroPLECV, MultilabelDecisionClassifier
 
-__all__ = ["METHODS", "STORABLE", "ConstantLabels", "Method", "make_method", "method_names"]
+__all__ = [
+    "METHODS",
+    "PAPER_METHODS",
+    "STORABLE",
+    "ConstantLabels",
+    "Method",
+    "make_method",
+    "method_names",
+]
 
 #: The most labels that the constant prediction may have.
 MOST_CONSTANT = 20
+#: The weights of the paper's grids, and its dimensions as shares of the labels.
+POWERS = tuple(10.0**k for k in range(-4, 5))
+SHARES = tuple(k / 10 for k in range(1, 9))
+SIZES_AND_WEIGHTS = {"n_components": SHARES, "ridge": POWERS}
 
 
 class ConstantLabels(ClassifierMixin, BaseEstimator):
@@ -69,12 +87,31 @@ class ConstantLabels(ClassifierMixin, BaseEstimator):
         )
 
 
-class Method(NamedTuple):
-    """A method: what a person calls it, how it is made, whether it learns from a summary."""
+@dataclass(frozen=True)
+class Method:
+    """A method that can be made by name.
+
+    Attributes
+    ----------
+    title : str
+        What a person calls it.
+    make : callable
+        The estimator, from decision, seed, jobs and parameters; see :func:`make_method`.
+    from_summary : bool
+        Whether it learns from a summary of rows, so that it can be stored, and rows added and
+        removed.
+    published : callable, optional
+        ``published(data_set, **parameters)``, the estimator behind the paper's table; None for
+        methods that are not in the paper.
+    grid : mapping
+        What the paper searched: values of each parameter.
+    """
 
     title: str
     make: Callable[..., Any]
     from_summary: bool = False
+    published: Callable[..., Any] | None = None
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def _of_class(cls: Any, **fixed: Any) -> Callable[..., Any]:
@@ -88,12 +125,37 @@ def _of_class(cls: Any, **fixed: Any) -> Callable[..., Any]:
     return make
 
 
-def _other(name: str) -> Callable[..., Any]:
+def _of_paper(cls: Any, grid: Mapping[str, Sequence[Any]], from_summary: bool = True) -> Method:
+    return Method(cls.__name__, _of_class(cls), from_summary, cls.published, grid)
+
+
+def _decided(build: Callable[[int, int | None], Any]) -> Callable[..., Any]:
+    """Return a maker of one of scikit-learn's classifiers with the shared decisions."""
+
     def make(decision: Any, random_state: int, n_jobs: int | None, **parameters: Any) -> Any:
-        shared: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state}
-        return other_classifier(name, decision, **shared, **parameters)
+        estimator = build(random_state, n_jobs)
+        model = MultilabelDecisionClassifier(estimator, decision, labels="sparse")
+        return model.set_params(**parameters)
 
     return make
+
+
+def _on_unit_rows(model: Any, n_jobs: int | None) -> Any:
+    return make_pipeline(Normalizer(), OneVsRestClassifier(model, n_jobs=n_jobs))
+
+
+def _linear_svc(random_state: int, n_jobs: int | None) -> Any:
+    return _on_unit_rows(LinearSVC(C=0.1, random_state=random_state), n_jobs)
+
+
+def _logistic(random_state: int, n_jobs: int | None) -> Any:
+    regression = LogisticRegression(C=3.0, solver="liblinear", random_state=random_state)
+    return _on_unit_rows(regression, n_jobs)
+
+
+def _extra_trees(random_state: int, n_jobs: int | None) -> Any:
+    # A thousandth of the rows in a leaf bounds the leaves of a tree, whatever the number of rows.
+    return LabelTrees(100, min_samples_leaf=1e-3, n_jobs=n_jobs, random_state=random_state)
 
 
 def _constant(decision: Any, random_state: int, n_jobs: int | None) -> Any:
@@ -107,22 +169,24 @@ def _searched(decision: Any, random_state: int, n_jobs: int | None, **parameters
 
 #: Every method that the command line, the study and the benchmarks know by a name.
 METHODS: dict[str, Method] = {
-    "grople": Method("GroPLE", _of_class(GroPLE), True),
+    "grople": _of_paper(GroPLE, {"alpha": POWERS, "beta": POWERS}),
     "groplecv": Method("GroPLECV", _searched, True),
     "groplemargin": Method("GroPLE, margin .3", _of_class(GroPLE, margin=0.3), True),
-    "bsvm": Method("BSVM", _of_class(BSVM)),
-    "llsf": Method("LLSF", _of_class(LLSF), True),
-    "plst": Method("PLST", _of_class(PLST), True),
-    "cplst": Method("CPLST", _of_class(CPLST), True),
-    "faie": Method("FaIE", _of_class(FaIE), True),
-    "leml": Method("LEML", _of_class(LEML), True),
-    "mlsf": Method("MLSF", _of_class(MLSF)),
+    "bsvm": _of_paper(BSVM, {"C": (1.0,)}, from_summary=False),
+    "llsf": _of_paper(LLSF, {"alpha": POWERS, "beta": POWERS, "gamma": (0.1,)}),
+    "plst": _of_paper(PLST, SIZES_AND_WEIGHTS),
+    "cplst": _of_paper(CPLST, SIZES_AND_WEIGHTS),
+    "faie": _of_paper(FaIE, SIZES_AND_WEIGHTS | {"alpha": POWERS}),
+    "leml": _of_paper(LEML, SIZES_AND_WEIGHTS),
+    "mlsf": _of_paper(MLSF, {"gamma": POWERS}, from_summary=False),
     "ridge": Method("ridge", _of_class(Ridge), True),
-    "linearsvc": Method("one-vs-rest LinearSVC", _other("linear_svc")),
-    "logistic": Method("one-vs-rest logistic", _other("logistic")),
-    "extratrees": Method("extra trees", _other("extra_trees")),
+    "linearsvc": Method("one-vs-rest LinearSVC", _decided(_linear_svc)),
+    "logistic": Method("one-vs-rest logistic", _decided(_logistic)),
+    "extratrees": Method("extra trees", _decided(_extra_trees)),
     "constant": Method("most frequent labels", _constant),
 }
+#: The methods of the paper's comparison.
+PAPER_METHODS = tuple(name for name, method in METHODS.items() if method.published is not None)
 #: Methods that learn from a summary of rows: they can be stored, and rows added and removed.
 STORABLE = tuple(name for name, method in METHODS.items() if method.from_summary)
 
@@ -159,6 +223,11 @@ def make_method(
 ) -> Any:
     """Return an estimator by name, not yet fitted.
 
+    scikit-learn's classifiers are wrapped in
+    :class:`~grople.estimators.MultilabelDecisionClassifier`: one-vs-rest ``LinearSVC`` (C = 0.1)
+    and ``LogisticRegression`` (C = 3) on rows of unit length, and 100 extra-trees
+    (:class:`LabelTrees`) with a thousandth of the rows in a leaf.
+
     Parameters
     ----------
     name : str
@@ -170,7 +239,8 @@ def make_method(
     n_jobs : int, optional
         Labels learnt at a time by methods that learn them one by one.
     **parameters
-        Parameters of the estimator to set otherwise.
+        Parameters of the estimator to set otherwise, as in ``set_params``, for instance
+        ``estimator__onevsrestclassifier__estimator__C=1.0``.
 
     Examples
     --------

@@ -14,35 +14,33 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from grople.baselines._bsvm import SOLVERS, each_done, linear_svm
+from grople.baselines._bsvm import SVM_PARAMETERS, count_steps, linear_svm
 from grople.baselines._chains import Chain, ChainScores, fit_chain
-from grople.baselines._linear import with_matrices
+from grople.baselines._linear import PublishedSettings
 from grople.baselines._llsf import CORRELATIONS
 from grople.baselines._meta_labels import (
-    MOST_FEATURES,
-    SpecificFeatures,
+    group_meta_labels,
     label_similarity,
+    largest_gamma,
     meta_columns,
-    meta_labels,
+    select_features,
 )
 from grople.errors import Choice, Flag, Number, Parameter, Whole
 from grople.estimators import RowClassifier
-from grople.estimators._base import no_progress, seed_of
+from grople.estimators._base import seed_of
 from grople.estimators._per_label import in_parallel, ready_rows, varying_labels
-from grople.moments import RealMoments, summarise
-from grople.published import published_setting
 from grople.solver import Groups, LinearScores
 from grople.solver._solve import Progress
 
-__all__ = ["MLSF", "mlsf_path"]
+__all__ = ["MLSF"]
 
 Array = NDArray[Any]
 
@@ -50,7 +48,7 @@ Array = NDArray[Any]
 AUTO_GAMMA = 0.002
 
 
-class MLSF(RowClassifier):
+class MLSF(PublishedSettings, RowClassifier):
     """Multi-label classification with meta-label-specific features.
 
     Parameters
@@ -117,18 +115,14 @@ class MLSF(RowClassifier):
     True
     """
 
-    _parameters: ClassVar[dict[str, Parameter]] = {
+    _parameters: ClassVar[dict[str, Parameter]] = SVM_PARAMETERS | {
         "meta_label_size": Whole(1),
         "gamma": Number(np.finfo(float).tiny, words=("auto",)),
         "alpha": Number(),
-        "C": Number(np.finfo(float).tiny, words=("auto",)),
-        "solver": Choice(SOLVERS),
         "similarity_weight": Number(high=1.0),
         "epsilon": Number(),
         "correlation": Choice(CORRELATIONS),
         "fit_intercept": Flag(),
-        "tol": Number(np.finfo(float).tiny),
-        "max_iter": Whole(1),
     }
 
     def __init__(
@@ -164,35 +158,6 @@ class MLSF(RowClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @classmethod
-    def published(cls, name: str, **parameters: Any) -> Self:
-        """Return the setting for a data set as in the published comparison.
-
-        LIBSVM with C = 1, no intercept in the selection of features, sign. The γ of each data set
-        was not published: where a search found which comes nearest to the published cells it is
-        that one, otherwise the 0.01 of the method's own authors.
-
-        Parameters
-        ----------
-        name : str
-            One of the paper's data sets (a suffix as in ``"genbase-authors"`` is fine).
-        **parameters
-            Parameters to set otherwise.
-
-        Examples
-        --------
-        >>> MLSF.published("medical").solver
-        'libsvm'
-        """
-        reference: dict[str, Any] = {
-            "C": 1.0,
-            "solver": "libsvm",
-            "fit_intercept": False,
-            "max_iter": 10_000,
-            "decision": "sign",
-        }
-        return cls(**(reference | published_setting("MLSF", name) | parameters))
-
     @property
     def meta_labels_(self) -> Array:
         """The meta-label of each label."""
@@ -223,114 +188,48 @@ class MLSF(RowClassifier):
     def _learn_rows(
         self, X: Any, B: Any, weights: Array | None, progress: Progress
     ) -> tuple[ChainScores, dict[str, Any]]:
-        return next(iter(self._along([self.gamma], X, B, weights, progress)))
-
-    def _along(
-        self,
-        gammas: Sequence[float | str],
-        X: Any,
-        B: Any,
-        weights: Array | None,
-        progress: Progress,
-    ) -> Iterator[tuple[ChainScores, dict[str, Any]]]:
-        """Yield the scores of several γ, which share meta-labels, chains and products."""
         rng = np.random.RandomState(seed_of(self.random_state))
         X = ready_rows(X)
         varying, constants = varying_labels(B)
-        marks = sp.csr_array(B[:, varying])
-        moments = self._moments(X, marks, weights)
-        groups = self._meta_labels(moments, rng)
-        selection = SpecificFeatures(
-            X, meta_columns(marks, groups), moments, weights, self.correlation, self.fit_intercept
-        )
+        labels = sp.csr_array(B[:, varying])
+        groups = self._group(X, labels, weights, rng)
         members = groups.members() if len(varying) else []
-        orders = [rng.permutation(len(labels)) for labels in members]
+        orders = [rng.permutation(len(part)) for part in members]
+        gamma, V = self._select(X, meta_columns(labels, groups), weights)
         svm = linear_svm(self.solver, self.C, self.tol, self.max_iter, X, weights)
-        V = None
-        for gamma in gammas:
-            if isinstance(gamma, str):
-                gamma = AUTO_GAMMA * selection.largest_gamma or 1.0
-            V = self._select(selection, gamma, V)
-            jobs = (
-                (X[:, np.flatnonzero(V[:, k])], marks[:, labels], order, svm, weights)
-                for k, (labels, order) in enumerate(zip(members, orders, strict=True))
-            )
-            chains = in_parallel(
-                fit_chain, jobs,
-                n_jobs=self.n_jobs, progress=each_done(progress, "meta-labels", len(members)),
-            )  # fmt: skip
-            numbers = [varying[labels] for labels in members]
-            yield _assemble(gamma, V, numbers, constants, chains)
-
-    def _moments(self, X: Any, marks: Any, weights: Array | None) -> RealMoments:
-        """Return matrices where they stand for the rows in the selection, else the rows."""
-        summary = summarise(X, marks, weights, max_kept_rows=0)
-        if X.shape[1] < min(X.shape[0], MOST_FEATURES) or self.alpha:
-            summary = with_matrices(summary)
-        return summary.moments
-
-    def _meta_labels(self, moments: RealMoments, rng: Any) -> Groups:
-        n_meta_labels = math.ceil(moments.n_labels / self.meta_label_size)
-        if n_meta_labels <= 1:
-            return Groups(np.zeros(moments.n_labels, dtype=np.intp))
-        similarity = label_similarity(moments, self.similarity_weight, self.epsilon)
-        return meta_labels(similarity, n_meta_labels, rng)
-
-    def _select(self, selection: SpecificFeatures, gamma: float, start: Array | None) -> Array:
-        found = selection.solve(
-            gamma, self.alpha, start=start, tol=self.tol / 10, max_iter=self.max_iter
+        jobs = (
+            (X[:, np.flatnonzero(V[:, k])], labels[:, part], order, svm, weights)
+            for k, (part, order) in enumerate(zip(members, orders, strict=True))
         )
-        if not found.converged:
+        done = count_steps(progress, "meta-labels", len(members))
+        chains = in_parallel(fit_chain, jobs, n_jobs=self.n_jobs, progress=done)
+        return _assemble(gamma, V, [varying[part] for part in members], constants, chains)
+
+    def _group(self, X: Any, B: Any, weights: Array | None, rng: Any) -> Groups:
+        n_meta_labels = math.ceil(B.shape[1] / self.meta_label_size)
+        if n_meta_labels <= 1:
+            return Groups(np.zeros(B.shape[1], dtype=np.intp))
+        similarity = label_similarity(
+            X, B, weights, share=self.similarity_weight, epsilon=self.epsilon
+        )
+        return group_meta_labels(similarity, n_meta_labels, rng)
+
+    def _select(self, X: Any, Z: Array, weights: Array | None) -> tuple[float, Array]:
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            gamma = AUTO_GAMMA * largest_gamma(X, Z, weights, self.fit_intercept) or 1.0
+        V, converged = select_features(
+            X, Z, weights, gamma=gamma, alpha=self.alpha, correlation=self.correlation,
+            fit_intercept=self.fit_intercept, tol=self.tol / 10, max_iter=self.max_iter,
+        )  # fmt: skip
+        if not converged:
             warnings.warn(
-                f"the selection of features stopped after {found.n_iter} steps short of its "
+                f"the selection of features stopped after {self.max_iter} steps short of its "
                 f"tolerance (tol={self.tol:g}): raise max_iter or gamma, or scale the features",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return found.point
-
-
-def mlsf_path(
-    X: Any,
-    B: Any,
-    gammas: Sequence[float | str],
-    sample_weight: Array | None = None,
-    **parameters: Any,
-) -> Iterator[tuple[dict[str, Any], ChainScores]]:
-    """Yield the scores for several γ; meta-labels and products are computed once.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n_rows, n_features)
-        Features.
-    B : array or sparse array of shape (n_rows, n_labels)
-        Labels, zeros and ones.
-    gammas : sequence of float or "auto"
-        Values of γ; each selection starts where the one before ended, so descending values are
-        the fastest.
-    sample_weight : ndarray of shape (n_rows,), optional
-        Weights.
-    **parameters
-        Parameters of :class:`MLSF`.
-
-    Yields
-    ------
-    setting : dict
-        The parameters that differ along the path.
-    scores : ChainScores
-        The scores of a fit with that setting.
-
-    Examples
-    --------
-    >>> from grople.datasets import make_grouped_multilabel
-    >>> data = make_grouped_multilabel(100, random_state=0)
-    >>> path = mlsf_path(data.X, data.Y, [10.0, 1.0], random_state=0)
-    >>> [(setting, scores(data.X).shape == data.Y.shape) for setting, scores in path]
-    [({'gamma': 10.0}, True), ({'gamma': 1.0}, True)]
-    """
-    found = MLSF(**parameters)._along(gammas, X, sp.csr_array(B), sample_weight, no_progress)
-    for gamma, (scores, _) in zip(gammas, found, strict=True):
-        yield {"gamma": gamma}, scores
+        return gamma, V
 
 
 def _assemble(

@@ -8,89 +8,29 @@ Y is ±1, Yc = Y − 1ȳᵀ, and X̃ the features with their intercept. Only Y�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from grople.baselines._design import Design
-from grople.baselines._label_embedding import CodeEmbedding, Size, embedding_path
-from grople.baselines._linear import Path
-from grople.moments import LabelMoments, RealMoments
+from grople.baselines._label_embedding import CodeEmbedding
+from grople.moments import LabelMoments
 from grople.optim import top_eigenvectors
+from grople.solver import LinearScores
 
-__all__ = ["PLST", "plst_path", "principal_axes"]
+__all__ = ["PLST"]
 
 Array = NDArray[Any]
 
 
 def principal_axes(labels: LabelMoments, size: int) -> Array:
-    """Return the leading eigenvectors of YcᵀYc as columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = LabelMoments.of(np.array([[1, 1, 0], [0, 0, 0], [1, 1, 1], [0, 0, 1]]))
-    >>> principal_axes(labels, 1).ravel().round(3) + 0.0
-    array([0.707, 0.707, 0.   ])
-    """
+    """Return the leading eigenvectors of YcᵀYc as columns."""
     means = labels.sums / labels.n
 
     def centred(W: Array) -> Array:
-        return labels.signed_product(W) - np.multiply.outer(labels.sums, means @ W)
+        return labels.signed_product(W) - labels.sums[:, None] * (means @ W)
 
     return top_eigenvectors(centred, labels.n_labels, size)[1]
-
-
-def plst(design: Design, size: int, ridges: Sequence[float]) -> Path:
-    """Yield the scores for each ridge weight."""
-    axes = principal_axes(design.moments.labels, size)
-    for ridge, Z in design.solutions(design.cross(axes), ridges):
-        yield {"ridge": ridge}, design.scores(Z, axes.T)
-
-
-def plst_path(
-    moments: RealMoments,
-    sizes: Sequence[Size],
-    ridges: Sequence[float],
-    *,
-    fit_intercept: bool | str = True,
-) -> Path:
-    """Yield settings of :class:`PLST` with their scores, from one set of moments.
-
-    The axes of the labels are found once, those of fewer dimensions being the first of more; the
-    ridge weights share the products with the features and, if they are many, one
-    eigendecomposition of XᵀX.
-
-    Parameters
-    ----------
-    moments : RealMoments
-        Moments of the training rows: ``summarise(X, B).matrices()``, say.
-    sizes, ridges : sequence
-        Values of ``n_components`` and ``ridge``.
-    fit_intercept : bool or "penalised"
-        As in :class:`PLST`.
-
-    Yields
-    ------
-    setting : dict
-        The parameters that vary.
-    scores : LinearScores
-        What a fit with that setting scores.
-
-    Examples
-    --------
-    >>> from grople import summarise
-    >>> from grople.datasets import load
-    >>> data = load("debtags-mini")
-    >>> moments = summarise(data.X, data.Y).moments
-    >>> [setting for setting, scores in plst_path(moments, [0.1, 0.2], [1.0])]
-    [{'n_components': 0.1, 'ridge': 1.0}, {'n_components': 0.2, 'ridge': 1.0}]
-    """
-    return embedding_path(
-        moments, sizes, fit_intercept, lambda design, size: plst(design, size, ridges)
-    )
 
 
 class PLST(CodeEmbedding):
@@ -138,8 +78,11 @@ class PLST(CodeEmbedding):
     True
     """
 
-    def _path(self, design: Design, size: int, ridges: Sequence[float]) -> Path:
-        return plst(design, size, ridges)
+    def _embed(self, design: Design, size: int, ridge: float) -> LinearScores:
+        E = design.once(("axes", size), lambda: principal_axes(design.moments.labels, size))
+        Z = design.solve(design.cross(E), ridge)
+        return design.scores(Z, E.T)
 
-    def _ridge_targets(self, labels: LabelMoments, size: int) -> Array:
-        return principal_axes(labels, size)
+    def _best_weight(self, design: Design) -> float:
+        labels = design.moments.labels
+        return design.best_ridge(principal_axes(labels, self._size(labels)))

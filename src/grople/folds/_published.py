@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.errors import DataError
 
-__all__ = ["published_folds"]
+__all__ = ["published_folds", "published_splits"]
 
 FILE = "author_folds.npz"
 
@@ -65,3 +68,31 @@ def published_folds(name: str, folder: str | Path | None = None) -> NDArray[np.i
     if folds.ndim != 1 or folds.dtype.kind not in "iu" or folds.size == 0 or folds.min() < 0:
         raise DataError(f"{name!r} must be one fold number (0, 1, …) a row", file=file)
     return folds.astype(np.int64)
+
+
+def published_splits(X: Any, Y: Any, folds: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield training and test rows of each fold, without the labels that no training row has.
+
+    Parameters
+    ----------
+    X, Y : array or sparse array
+        Features and labels.
+    folds : ndarray of int of shape (n_rows,)
+        The fold in which each row is tested.
+
+    Yields
+    ------
+    X_train, Y_train, X_test, Y_test
+        Labels are CSR arrays.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 1]])
+    >>> [part[1].toarray().tolist() for part in published_splits(Y, Y, np.array([0, 1]))]
+    [[[1, 1]], [[1]]]
+    """
+    X, Y = sp.csr_array(X) if sp.issparse(X) else np.asarray(X), sp.csr_array(Y)
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        seen = np.flatnonzero(Y[train].sum(axis=0))
+        yield X[train], Y[train][:, seen], X[test], Y[test][:, seen]

@@ -10,26 +10,28 @@ from grople.published._embedding import PublishedEmbedding, drop_dead, published
 from grople.published._groups import published_groups
 from grople.published._mapping import (
     PublishedMapping,
+    PublishedProblem,
     cosine_distance,
     nudged_gram,
-    published_descent,
     published_mapping,
 )
 from grople.published._settings import approximation_setting, published_data, published_setting
-from grople.published._solve import solve_published
+from grople.published._solve import published_path, published_stages, solve_published
 
 __all__ = [
     "PublishedEmbedding",
     "PublishedMapping",
+    "PublishedProblem",
     "approximation_setting",
     "cosine_distance",
     "drop_dead",
     "nudged_gram",
     "published_data",
-    "published_descent",
     "published_embedding",
     "published_groups",
     "published_mapping",
+    "published_path",
     "published_setting",
+    "published_stages",
     "solve_published",
 ]

@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 __all__ = [
     "PublishedMapping",
+    "PublishedProblem",
     "cosine_distance",
     "nudged_gram",
-    "published_descent",
     "published_mapping",
 ]
 
-_RIDGE = 0.01
-_TOLERANCE = 1e-4
+Array = NDArray[Any]
+
+#: The ridge weight of the start, and the move of the loss that ends the descent.
+START_RIDGE, TOLERANCE = 0.01, 1e-4
+#: The most steps.
+STEPS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,21 +37,130 @@ class PublishedMapping:
     on the way down to −∞, where the loss first fell to zero or moved little.
     """
 
-    Z: np.ndarray
-    loss_path: np.ndarray
+    Z: Array
+    loss_path: Array
     n_iter: int
     unbounded: bool
 
 
+@dataclass(frozen=True, eq=False)
+class PublishedProblem:
+    """Stage 3 as published, for targets U of any origin; what settings share is computed once.
+
+    Attributes
+    ----------
+    gram : callable
+        ``Z ↦ XᵀXZ``.
+    target : ndarray of shape (n_features, n_components)
+        XᵀU.
+    distance : ndarray of shape (n_components, n_components)
+        ``R = 1 − cosine`` of U's columns.
+    constant : float
+        ``‖U‖²``.
+    extremes : tuple of float
+        The smallest (a bound from below) and the largest eigenvalue of XᵀX.
+    """
+
+    gram: Callable[[Array], Array]
+    target: Array
+    distance: Array
+    constant: float
+    extremes: tuple[float, float]
+
+    @cached_property
+    def distance_extremes(self) -> tuple[float, float]:
+        """The smallest and largest eigenvalue of R."""
+        values = np.linalg.eigvalsh(self.distance)
+        return float(values[0]), float(values[-1])
+
+    def unbounded(self, alpha: float) -> bool:
+        """Tell whether the objective falls below every value."""
+        return self.extremes[0] + alpha * self.distance_extremes[0] < 0.0
+
+    def solve(
+        self, alpha: float, beta: float, start: Array, max_iter: int = STEPS
+    ) -> PublishedMapping:
+        """Descend ``½‖XZ − U‖² + (α/2) tr(R ZᵀZ) + β‖Z‖₁`` until the loss moves little.
+
+        That is half the printed objective with 2β in it, in accelerated steps of 1/ℓ,
+        ``ℓ = √(2(‖XᵀX‖₂² + ‖αR‖₂²))``. It stops when the loss
+        ``‖XZ − U‖² + α tr(R ZᵀZ) + β·nnz(Z)`` moves by at most 1e-4 or is not positive. The steps
+        are taken in the precision of the start; in single precision they halt where they do in
+        double but for a step or so, and a few scores near zero change their sign.
+
+        Examples
+        --------
+        >>> problem = PublishedProblem(
+        ...     lambda Z: 2.0 * Z, np.array([[4.0]]), np.zeros((1, 1)), 8.0, (2.0, np.sqrt(2.0))
+        ... )
+        >>> found = problem.solve(0.0, 1.0, np.zeros((1, 1)), max_iter=10)
+        >>> found.Z, found.loss_path
+        (array([[1.5]]), array([1.5, 1.5]))
+        """
+        steepest = alpha * max(map(abs, self.distance_extremes))
+        lipschitz = math.sqrt(2.0 * (self.extremes[1] ** 2 + steepest**2))
+        target = self.target.astype(start.dtype, copy=False)
+        penalty = (alpha * self.distance).astype(start.dtype, copy=False)
+        # XᵀXZ + αZR is linear in Z, so its extrapolation is free: one product with each a step.
+        Z, image = start, self.gram(start) + start @ penalty
+        move, turn = np.zeros_like(Z), np.zeros_like(image)
+        b_old, b, used = 1.0, 1.0, 0
+        losses: list[float] = []
+        twice = 2.0 * target
+        for step in range(max_iter):
+            momentum = (b_old - 1.0) / b
+            Z_old, image_old, used_old = Z, image, used
+            Z = image_old + momentum * turn  # in place: these arrays are large
+            Z -= target
+            Z /= -lipschitz
+            Z += Z_old
+            Z += momentum * move
+            Z -= np.clip(Z, -beta / lipschitz, beta / lipschitz)  # the soft threshold
+            image = self.gram(Z) + Z @ penalty
+            move, turn = Z - Z_old, image - image_old
+            b_old, b = b, (1.0 + math.sqrt(1.0 + 4.0 * b * b)) / 2.0
+            used = int(np.count_nonzero(Z))
+            losses.append(self.constant + float(np.vdot(Z, image - twice)) + beta * used)
+            # As a product with the step: the difference of two losses would need more digits than
+            # single precision has.
+            change = float(np.vdot(move, image + image_old - twice)) + beta * (used - used_old)
+            if abs(change if step else losses[0]) <= TOLERANCE or losses[-1] <= 0.0:
+                break
+        return PublishedMapping(Z, np.array(losses), len(losses), self.unbounded(alpha))
+
+
+def mapping_problem(xtx: Any, xtu: Any, utu: Any) -> PublishedProblem:
+    """Return the problem of these moments; XᵀX is a matrix, its products those of the argument."""
+    xtx, xtu, utu = (np.asarray(moment, dtype=float) for moment in (xtx, xtu, utu))
+    values = scipy.linalg.eigvalsh(xtx)
+    # A Gram matrix has no negative eigenvalues, only rounding errors that look like some.
+    extremes = max(float(values[0]), 0.0), float(values[-1])
+    narrow = cached_narrow(xtx)
+    return PublishedProblem(narrow, xtu, cosine_distance(utu), float(np.trace(utu)), extremes)
+
+
+def cached_narrow(matrix: Array) -> Callable[[Array], Array]:
+    """Return products with a matrix, in single precision where the other factor is."""
+    copies = {matrix.dtype: matrix}
+
+    def product(Z: Array) -> Array:
+        if Z.dtype not in copies:
+            copies[Z.dtype] = matrix.astype(Z.dtype)
+        return np.asarray(copies[Z.dtype] @ Z)
+
+    return product
+
+
+def mapping_start(xtx: Array, xtu: Array) -> Array:
+    """Return where the published descent starts, ``(XᵀX + 0.01 I)^{-1} XᵀU``."""
+    shifted = xtx + START_RIDGE * np.eye(len(xtx))
+    return np.asarray(scipy.linalg.solve(shifted, xtu, assume_a="pos"))
+
+
 def published_mapping(
-    xtx: Any, xtu: Any, utu: Any, alpha: float, beta: float, max_iter: int = 500
+    xtx: Any, xtu: Any, utu: Any, alpha: float, beta: float, max_iter: int = STEPS
 ) -> PublishedMapping:
     """Map features to the embedding by the published accelerated proximal gradient.
-
-    Descends ``½‖XZ − U‖² + (α/2) tr(R ZᵀZ) + β‖Z‖₁`` (half the printed objective with 2β in it),
-    ``R = 1 − cosine`` of U's columns, from the ridge solution ``(XᵀX + 0.01 I)^{-1} XᵀU``, in steps
-    of 1/ℓ, ``ℓ = √(2(‖XᵀX‖₂² + ‖αR‖₂²))``. It stops when the loss
-    ``‖XZ − U‖² + α tr(R ZᵀZ) + β·nnz(Z)`` moves by at most 1e-4 or is not positive.
 
     Parameters
     ----------
@@ -62,7 +177,6 @@ def published_mapping(
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
     >>> U = X @ np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> fit = published_mapping(X.T @ X, X.T @ U, U.T @ U, alpha=0.0, beta=1e-6)
@@ -70,92 +184,13 @@ def published_mapping(
     (array([[1., 0.],
            [0., 1.]]), False)
     """
-    xtx, xtu, utu = (np.asarray(moment, dtype=float) for moment in (xtx, xtu, utu))
     if alpha < 0 or beta < 0:
         raise ValueError(f"alpha and beta must not be negative, got {alpha} and {beta}")
-    penalty = alpha * cosine_distance(utu)
-    spectrum = scipy.linalg.eigvalsh(xtx)
-    penalty_spectrum = np.linalg.eigvalsh(penalty)
-    lipschitz = math.sqrt(2.0 * (spectrum[-1] ** 2 + np.abs(penalty_spectrum).max() ** 2))
-    # A Gram matrix has no negative eigenvalues, only rounding errors that look like some.
-    unbounded = bool(max(spectrum[0], 0.0) + penalty_spectrum[0] < 0.0)
-
-    start = scipy.linalg.solve(xtx + _RIDGE * np.eye(len(xtx)), xtu, assume_a="pos")
-    Z, losses = published_descent(
-        xtx.__matmul__, xtu, penalty, beta, float(np.trace(utu)), lipschitz, start, max_iter
-    )
-    return PublishedMapping(Z, losses, len(losses), unbounded)
+    start = mapping_start(np.asarray(xtx, dtype=float), np.asarray(xtu, dtype=float))
+    return mapping_problem(xtx, xtu, utu).solve(alpha, beta, start, max_iter)
 
 
-def published_descent(
-    gram: Callable[[np.ndarray], np.ndarray],
-    xtu: np.ndarray,
-    penalty: np.ndarray,
-    beta: float,
-    constant: float,
-    lipschitz: float,
-    start: np.ndarray,
-    max_iter: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the last point and the loss after each step of the published descent.
-
-    The steps are taken in the precision of the arrays. In single precision they halt where they do
-    in double but for a step or so, and a few scores near zero change their sign.
-
-    Parameters
-    ----------
-    gram, xtu, constant : callable, ndarray, float
-        ``Z ↦ XᵀXZ``, XᵀU and ``‖U‖²``.
-    penalty : ndarray of shape (n_components, n_components)
-        αR.
-    beta : float
-        Weight of sparsity.
-    lipschitz : float
-        ℓ, one over the step.
-    start, max_iter : ndarray of shape (n_features, n_components), int
-        Where to start, and the most steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Z, losses = published_descent(
-    ...     lambda Z: 2.0 * Z, np.array([[4.0]]), np.zeros((1, 1)), beta=1.0, constant=8.0,
-    ...     lipschitz=2.0, start=np.zeros((1, 1)), max_iter=10,
-    ... )
-    >>> Z, losses
-    (array([[1.5]]), array([1.5, 1.5]))
-    """
-    # XᵀXZ + αZR is linear in Z, so its extrapolation is free: one product with each a step.
-    Z, image = start, gram(start) + start @ penalty
-    move, turn = np.zeros_like(Z), np.zeros_like(image)
-    b_old, b = 1.0, 1.0
-    losses: list[float] = []
-    used = 0
-    twice = 2.0 * xtu
-    for step in range(max_iter):
-        momentum = (b_old - 1.0) / b
-        Z_old, image_old = Z, image
-        Z = image_old + momentum * turn
-        Z -= xtu
-        Z /= -lipschitz
-        Z += Z_old
-        Z += momentum * move
-        Z -= np.clip(Z, -beta / lipschitz, beta / lipschitz)  # the soft threshold
-        image = gram(Z) + Z @ penalty
-        move, turn = Z - Z_old, image - image_old
-        b_old, b = b, (1.0 + math.sqrt(1.0 + 4.0 * b * b)) / 2.0
-        used_old, used = used, int(np.count_nonzero(Z))
-        loss = constant + float(np.vdot(Z, image - twice)) + beta * used
-        losses.append(loss)
-        # As a product with the step: the difference of two losses would need more digits than
-        # single precision has.
-        change = float(np.vdot(move, image + image_old - twice)) + beta * (used - used_old)
-        if abs(change if step else loss) <= _TOLERANCE or loss <= 0.0:
-            break
-    return Z, np.array(losses)
-
-
-def nudged_gram(n: float, sums: Any, utu: Any) -> np.ndarray:
+def nudged_gram(n: float, sums: Any, utu: Any) -> Array:
     """Return the Gram matrix of U + ε, ε the machine epsilon: what the published cosines are of.
 
     It leaves the cosines of live dimensions as they are. A dead one (a zero column of U) becomes a
@@ -174,7 +209,6 @@ def nudged_gram(n: float, sums: Any, utu: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> U = np.array([[1.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
     >>> cosine = 1 - cosine_distance(nudged_gram(3, U.sum(axis=0), U.T @ U))
     >>> bool(np.isclose(cosine[0, 1], 5 / (3 * np.sqrt(3))))
@@ -185,7 +219,7 @@ def nudged_gram(n: float, sums: Any, utu: Any) -> np.ndarray:
     return np.asarray(utu, dtype=float) + epsilon * (sums + sums[:, None] + n * epsilon)
 
 
-def cosine_distance(gram: Any) -> np.ndarray:
+def cosine_distance(gram: Any) -> Array:
     """Return ``1 − cosine`` between the columns whose Gram matrix this is.
 
     Examples

@@ -10,6 +10,8 @@ from typing import Any
 __all__ = ["approximation_setting", "published_data", "published_setting"]
 
 Setting = dict[str, Any]
+#: Stands for every data set: the choices of the reference that do not vary.
+EVERY = "*"
 
 
 @functools.cache
@@ -24,7 +26,9 @@ def _settings(table: str) -> dict[str, dict[str, Setting]]:
     return settings
 
 
-def _value(text: str) -> float | str:
+def _value(text: str) -> float | str | bool:
+    if text in ("True", "False"):
+        return text == "True"
     for kind in (int, float):
         try:
             return kind(text)
@@ -44,10 +48,10 @@ def published_data(method: str) -> tuple[str, ...]:
     settings = _settings("comparison")
     if method not in settings:
         raise ValueError(f"{method!r} has no published settings; {', '.join(settings)} have")
-    return tuple(settings[method])
+    return tuple(name for name in settings[method] if name != EVERY)
 
 
-def published_setting(method: str, name: str) -> Setting:
+def published_setting(method: str, name: str, *, reference: bool = False) -> Setting:
     """Return the parameters behind a method's published results on a data set.
 
     Parameters
@@ -56,6 +60,9 @@ def published_setting(method: str, name: str) -> Setting:
         The name of a class, ``"GroPLE"`` or a baseline.
     name : str
         One of the paper's data sets; a suffix as in ``"genbase-authors"`` is fine.
+    reference : bool
+        Whether to add the choices of the reference that are the same for all data sets (the
+        intercept, the decision, ...).
 
     Examples
     --------
@@ -67,12 +74,13 @@ def published_setting(method: str, name: str) -> Setting:
     ValueError: LLSF has no published setting for 'iris'; it has one for genbase, medical, ...
     """
     known = published_data(method)
-    found = _named(_settings("comparison")[method], name)
+    settings = _settings("comparison")[method]
+    found = _named(settings, name)
     if found is None:
         raise ValueError(
             f"{method} has no published setting for {name!r}; it has one for {', '.join(known)}"
         )
-    return found
+    return settings.get(EVERY, {}) | found if reference else found
 
 
 def approximation_setting(method: str, name: str) -> Setting:
@@ -88,7 +96,7 @@ def approximation_setting(method: str, name: str) -> Setting:
 
 def _named(settings: dict[str, Setting], name: str) -> Setting | None:
     """Return a copy of the setting of a data set, by its name with or without a suffix."""
-    by_name = {data.lower(): setting for data, setting in settings.items()}
+    by_name = {data.lower(): setting for data, setting in settings.items() if data != EVERY}
     for key in (name.lower(), name.lower().partition("-")[0]):
         if key in by_name:
             return dict(by_name[key])

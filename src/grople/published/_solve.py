@@ -3,22 +3,103 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.moments import MatrixMoments, RowSummary
+from grople.moments import LabelMoments, MatrixMoments, RowSummary
 from grople.optim import single_threaded
-from grople.published._embedding import drop_dead, published_embedding
+from grople.published._embedding import PublishedEmbedding, drop_dead, published_embedding
 from grople.published._groups import published_groups
-from grople.published._mapping import nudged_gram, published_mapping
+from grople.published._mapping import PublishedProblem, mapping_problem, mapping_start, nudged_gram
 from grople.solver import FittedModel, Groups, LinearScores, Settings
 from grople.solver._held_out import finish_model, held_out_by_folds
 
-__all__ = ["solve_published"]
+__all__ = ["published_path", "published_stages", "solve_published"]
 
 Array = NDArray[Any]
+
+#: The paper's numbers of groups and of latent dimensions, where they are left open.
+GROUPS, COMPONENTS = 10, 100
+
+
+def published_stages(labels: LabelMoments, settings: Settings) -> tuple[Groups, PublishedEmbedding]:
+    """Return the published groups and embedding of labels that all occur.
+
+    Parameters
+    ----------
+    labels : LabelMoments
+        Their counts.
+    settings : Settings
+        Of these, the numbers of groups and components, λ1, λ2 and the seed.
+    """
+    K = GROUPS if settings.n_groups == "auto" else int(settings.n_groups)
+    d = COMPONENTS if settings.n_components == "auto" else int(settings.n_components)
+    membership = published_groups(
+        labels.n, labels.counts, labels.pairs(), min(K, labels.n_labels),
+        random_state=settings.seed,
+    )  # fmt: skip
+    embedding = published_embedding(
+        labels.n, labels.signed_gram(), membership, counts=labels.counts,
+        n_components=d, lambda_1=settings.lambda_1, lambda_2=settings.lambda_2,
+        random_state=settings.seed,
+    )  # fmt: skip
+    return Groups.of(membership), embedding
+
+
+def stage_three(
+    moments: MatrixMoments, embedding: PublishedEmbedding
+) -> tuple[PublishedProblem, Array]:
+    """Return the problem of mapping features to the points YW, and its start."""
+    W = embedding.W
+    points = W.T @ moments.labels.signed_product(W)
+    xtx, target = moments.gram_matrix(centre=False), moments.signed_cross(W, centre=False)
+    # The product of a dead dimension is zero but for the sign of it.
+    utu = nudged_gram(moments.n, moments.labels.sums @ W, points)
+    return mapping_problem(xtx, target, utu), mapping_start(xtx, target)
+
+
+def published_path(
+    moments: MatrixMoments,
+    settings: Settings,
+    pairs: Iterable[tuple[float, float]],
+    *,
+    dtype: Any = np.float64,
+) -> Iterator[tuple[tuple[float, float], LinearScores]]:
+    """Yield (α, β) with the scores of the published scheme; all share one embedding.
+
+    Parameters
+    ----------
+    moments : MatrixMoments
+        Moments of the training rows.
+    settings : Settings
+        All but α and β.
+    pairs : iterable of tuple of float
+        The (α, β).
+    dtype : dtype
+        Precision of the descents; single takes half the time, and a few decisions near zero differ.
+
+    Examples
+    --------
+    >>> from grople import summarise
+    >>> from grople.datasets import make_grouped_multilabel
+    >>> data = make_grouped_multilabel(100, random_state=0)
+    >>> moments = summarise(data.X, data.Y).matrices()
+    >>> pairs = [(0.1, 0.1), (1.0, 0.1)]
+    >>> [pair for pair, scores in published_path(moments, Settings(n_components=9), pairs)]
+    [(0.1, 0.1), (1.0, 0.1)]
+    """
+    varying = moments.labels.varying
+    part = moments.select_labels(varying)
+    _, embedding = published_stages(part.labels, settings)
+    problem, start = stage_three(part, embedding)
+    start = start.astype(dtype)
+    for alpha, beta in pairs:
+        Z = problem.solve(alpha, beta, start).Z
+        scores = LinearScores(Z, np.zeros(Z.shape[1]), embedding.V)
+        yield (alpha, beta), scores.expanded(varying, moments.labels.constant_scores)
 
 
 def solve_published(summary: RowSummary, settings: Settings) -> FittedModel:
@@ -42,30 +123,23 @@ def solve_published(summary: RowSummary, settings: Settings) -> FittedModel:
     """
     with single_threaded():
         moments = summary.matrices()
-        varying = moments.labels.varying
-        labels = moments.labels.select(varying)
-        K = 10 if settings.n_groups == "auto" else int(settings.n_groups)
-        d = 100 if settings.n_components == "auto" else int(settings.n_components)
-        groups = Groups(np.zeros(0, dtype=np.intp))
-        V, W, n_dead = np.zeros((0, 0)), np.zeros((0, 0)), 0
-        path: Array = np.zeros(1)
-        if labels.n_labels:
-            groups = Groups.of(
-                published_groups(
-                    labels.n, labels.counts, labels.pairs(), min(K, labels.n_labels),
-                    random_state=settings.seed,
-                )
-            )  # fmt: skip
-            found = published_embedding(
-                labels.n, labels.signed_gram(), groups.membership, counts=labels.counts,
-                n_components=d, lambda_1=settings.lambda_1, lambda_2=settings.lambda_2,
-                random_state=settings.seed,
-            )  # fmt: skip
-            V, W = drop_dead(found.V, found.W)
-            n_dead, path = len(found.V) - len(V), np.asarray(found.objective_path)
+        varying, constants = moments.labels.varying, moments.labels.constant_scores
+        groups, embedding = Groups(np.zeros(0, dtype=np.intp)), None
+        if len(varying):
+            groups, embedding = published_stages(moments.labels.select(varying), settings)
+        path = np.zeros(1) if embedding is None else embedding.objective_path
 
         def scores_from(part: MatrixMoments, *, warn: bool = False) -> LinearScores:
-            return _scores(part, (V, W, n_dead), varying, moments, settings, warn)
+            scores = LinearScores(np.zeros((part.n_features, 0)), np.zeros(0),
+                                  np.zeros((0, len(varying))))  # fmt: skip
+            if embedding is not None and embedding.V.any():
+                problem, start = stage_three(part.select_labels(varying), embedding)
+                Z = problem.solve(settings.alpha, settings.beta, start).Z
+                V, Z = drop_dead(embedding.V, Z)
+                scores = LinearScores(np.ascontiguousarray(Z), np.zeros(len(V)), V)
+                if warn and problem.unbounded(settings.alpha):
+                    warnings.warn(UNBOUNDED, UserWarning, stacklevel=3)
+            return scores.expanded(varying, constants)
 
         scorer = scores_from(moments, warn=True)
         blocks = None
@@ -76,7 +150,7 @@ def solve_published(summary: RowSummary, settings: Settings) -> FittedModel:
         membership = np.full(summary.n_labels, -1)
         membership[varying] = groups.membership
         report = {
-            "n_components": len(V), "n_groups": groups.n_groups, "gamma": 0.0,
+            "n_components": scorer.Z.shape[1], "n_groups": groups.n_groups, "gamma": 0.0,
             "objective_path": path, "n_iter": len(path),
         }  # fmt: skip
         return finish_model(
@@ -85,39 +159,8 @@ def solve_published(summary: RowSummary, settings: Settings) -> FittedModel:
         )  # fmt: skip
 
 
-def _scores(
-    part: MatrixMoments,
-    embedding: tuple[Array, Array, int],
-    varying: Array,
-    whole: MatrixMoments,
-    settings: Settings,
-    warn: bool,
-) -> LinearScores:
-    """Return the scores of the published map from the moments of (some of) the rows."""
-    V, W, n_dead = embedding
-    moments = part.select_labels(varying)
-    constants = whole.labels.constant_scores
-    if not len(V):
-        Z = np.zeros((moments.n_features, len(V)))
-        return LinearScores(Z, np.zeros(len(V)), np.zeros((0, len(varying)))).expanded(
-            varying, constants
-        )
-    gram = W.T @ moments.labels.signed_product(W)
-    sums = np.pad(moments.labels.sums @ W, (0, n_dead))
-    result = published_mapping(
-        moments.gram_matrix(centre=False),
-        np.pad(moments.signed_cross(W, centre=False), ((0, 0), (0, n_dead))),
-        nudged_gram(moments.n, sums, np.pad(gram, (0, n_dead))),
-        settings.alpha,
-        settings.beta,
-    )
-    if result.unbounded and warn:
-        warnings.warn(
-            "The published correlation term makes the objective unbounded below here "
-            "(λ_min(XᵀX) + α·λ_min(R) < 0): the solution is where the published stopping "
-            "rule halts, not a minimum. solver=Solver() has the convex form.",
-            UserWarning,
-            stacklevel=4,
-        )
-    Z = np.ascontiguousarray(result.Z[:, : len(V)])
-    return LinearScores(Z, np.zeros(len(V)), V).expanded(varying, constants)
+UNBOUNDED = (
+    "The published correlation term makes the objective unbounded below here "
+    "(λ_min(XᵀX) + α·λ_min(R) < 0): the solution is where the published stopping rule halts, not a "
+    "minimum. solver=Solver() has the convex form."
+)

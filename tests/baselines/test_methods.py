@@ -1,4 +1,4 @@
-"""Other classifiers are what scikit-learn gives, under the shared decisions."""
+"""Methods by name: scikit-learn's under the shared decisions, and the paper's as published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from grople.baselines import OTHER_CLASSIFIERS, other_classifier
+from grople.baselines import METHODS, PAPER_METHODS, make_method
 from grople.datasets import make_grouped_multilabel
 from grople.metrics import example_f1
 
@@ -23,13 +23,13 @@ def data():
 @pytest.mark.parametrize(
     ("name", "binary"),
     [
-        ("linear_svc", LinearSVC(C=0.1, random_state=0)),
+        ("linearsvc", LinearSVC(C=0.1, random_state=0)),
         ("logistic", LogisticRegression(C=3.0, solver="liblinear", random_state=0)),
     ],
 )
 def test_linear_ones_are_one_vs_rest_on_rows_of_unit_length(name, binary, data):
     X, Y = data.X.toarray(), data.Y.toarray()
-    model = other_classifier(name, "sign", cv=None, random_state=0).fit(X, Y)
+    model = make_method(name, "sign", cv=None, random_state=0).fit(X, Y)
     expected = OneVsRestClassifier(binary).fit(normalize(X), Y)
     np.testing.assert_allclose(
         model.decision_function(X), expected.decision_function(normalize(X)), atol=1e-8
@@ -39,7 +39,7 @@ def test_linear_ones_are_one_vs_rest_on_rows_of_unit_length(name, binary, data):
 def test_extra_trees_are_those_of_scikit_learn(data):
     X, Y = data.X.toarray(), data.Y.toarray()
     small = {"estimator__n_estimators": 5}  # and fewer labels than components
-    model = other_classifier("extra_trees", "sign", cv=None, random_state=0, **small).fit(X, Y)
+    model = make_method("extratrees", "sign", cv=None, random_state=0, **small).fit(X, Y)
     trees = ExtraTreesClassifier(5, min_samples_leaf=1e-3, random_state=0).fit(X, Y)
     chances = np.column_stack([chance[:, 1] for chance in trees.predict_proba(X)])
     np.testing.assert_allclose(model.decision_function(X), 2 * chances - 1)
@@ -49,24 +49,37 @@ def test_the_leaves_of_a_tree_are_bounded():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((4000, 3)), rng.random((4000, 2)) < 0.5
     small = {"estimator__n_estimators": 1}
-    model = other_classifier("extra_trees", "sign", cv=None, random_state=0, **small).fit(X, Y)
+    model = make_method("extratrees", "sign", cv=None, random_state=0, **small).fit(X, Y)
     assert model.estimators_[0].forest_.estimators_[0].get_n_leaves() <= 1000
 
 
-@pytest.mark.parametrize("name", OTHER_CLASSIFIERS)
+@pytest.mark.parametrize("name", ["linearsvc", "logistic", "extratrees"])
 def test_they_have_the_same_decisions(name, data):
     X, Y, X_test, Y_test = data.X[:300], data.Y[:300], data.X[300:], data.Y[300:]
-    small = {"estimator__n_estimators": 30} if name == "extra_trees" else {}
-    model = other_classifier(name, cv=3, random_state=0, **small).fit(X, Y)
+    small = {"estimator__n_estimators": 30} if name == "extratrees" else {}
+    model = make_method(name, cv=3, random_state=0, **small).fit(X, Y)
     tuned = example_f1(Y_test, model.predict(X_test))
     by_sign = example_f1(Y_test, model.set_params(decision="sign").predict(X_test))
     assert tuned > by_sign
 
 
-def test_an_unknown_one_is_named():
-    with pytest.raises(
-        ValueError, match="no classifier is called 'svm'; there is linear_svc, logistic"
-    ):
-        other_classifier("svm")
+def test_parameters_are_those_of_the_classifier():
+    model = make_method("linearsvc", estimator__onevsrestclassifier__estimator__C=7.0)
+    assert model.estimator.named_steps["onevsrestclassifier"].estimator.C == 7.0
     with pytest.raises(ValueError, match="folds"):
-        other_classifier("logistic", folds=3)
+        make_method("logistic", folds=3)
+
+
+@pytest.mark.parametrize("name", PAPER_METHODS)
+def test_published_settings_lie_in_the_papers_grid(name):
+    method = METHODS[name]
+    model = method.published("medical", decision="micro_f1")
+    assert model.decision == "micro_f1"
+    assert method.published("CAL500").decision == "sign"
+    assert type(model).__name__ == method.title
+    assert set(method.grid) <= set(model.get_params())
+    for parameter, values in method.grid.items():
+        if (name, parameter) != ("llsf", "gamma"):
+            assert np.isclose(getattr(model, parameter), values).any()
+    with pytest.raises(ValueError, match="no published setting for 'iris'"):
+        method.published("iris")
