@@ -72,14 +72,14 @@ def draw(found: dict[str, tuple[Any, Any]]) -> None:
     """Draw what happened against what was predicted, a panel a data set."""
     from matplotlib.figure import Figure
 
-    from grople.plots import plot_calibration
+    from grople.inspection import plot_reliability
 
     columns = min(4, len(found))
     lines = -(-len(found) // columns)
     figure = Figure(figsize=(4 * columns, 4 * lines), layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for panel, (name, (truth, chances)) in zip(panels, found.items(), strict=False):
-        plot_calibration(truth, chances, ax=panel)
+        plot_reliability({name: reliability_curve(truth, chances)}, ax=panel)
         panel.set_title(name)
     for panel in panels[len(found) :]:
         panel.set_axis_off()

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from grople import GroPLE
 from grople.datasets import load
 from grople.decision import Rule
-from grople.plots import plot_calibration, plot_label_graph
+from grople.inspection import plot_cooccurrence, plot_reliability
+from grople.metrics import reliability_curve
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 
@@ -26,22 +27,24 @@ def draw_groups(data: Any) -> None:
     )
     figure = Figure(figsize=(8, 4.1), layout="constrained", dpi=90)
     left, right = figure.subplots(1, 2)
-    plot_label_graph(model, by_group=False, ax=left)
-    plot_label_graph(model, ax=right)
+    plot_cooccurrence(model, by_group=False, ax=left)
+    plot_cooccurrence(model, ax=right)
     figure.suptitle("169 tags of Debian packages: which occur together")
     FigureCanvasAgg(figure).print_png(FOLDER / "groups.png")
 
 
 def draw_reliability(data: Any) -> None:
-    """Draw whether probabilities hold on unseen rows, without and with the second look."""
+    """Draw whether probabilities hold on unseen rows, without and with the re-ranker."""
     model = GroPLE(random_state=0).fit(data.X[:3000], data.Y[:3000])
     figure = Figure(figsize=(5, 3.8), layout="constrained", dpi=90)
     ax = figure.subplots()
-    for name, context in (("calibrated scores", False), ("second look", True)):
+    curves = {}
+    for name, context in (("calibrated scores", False), ("re-ranker", True)):
         model.set_params(decision=Rule("example_f1", context=context))
         chances = model.predict_proba(data.X[3000:])
-        plot_calibration(data.Y[3000:], chances, top=5, label=name, ax=ax)
-    ax.set_title("the five likeliest tags of 998 unseen packages", fontsize=10)
+        curves[name] = reliability_curve(data.Y[3000:], chances, top=5)
+    plot_reliability(curves, ax=ax)
+    ax.set_title("the five most probable tags of 998 unseen packages", fontsize=10)
     FigureCanvasAgg(figure).print_png(FOLDER / "reliability.png")
 
 

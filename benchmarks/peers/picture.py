@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from benchmarks.peers.tables import Records, measured, seconds_to_fit
-from grople.plots.axes import ACCENT, FAINT, plain
+from grople.inspection import ACCENT, FAINT
 
 __all__ = ["draw"]
 
@@ -59,7 +59,7 @@ def _panel(ax: Any, found: Records, data: str) -> None:
     ax.set_xlabel("processor seconds of fit and decision", fontsize=8)
     ax.set_ylabel("example-F1", fontsize=8)
     ax.tick_params(labelsize=8)
-    plain(ax)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _spread(values: Any, gap: float, lowest: float, highest: float) -> list[float]:

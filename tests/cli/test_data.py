@@ -80,14 +80,20 @@ def fewer_packages(monkeypatch):
     return part
 
 
-def test_demo_shows_all_there_is_and_writes_a_report(grople_command, fewer_packages, tmp_path):
+def test_demo_compares_inspects_and_writes_a_report(grople_command, fewer_packages, tmp_path):
     result = grople_command("demo")
     assert result.returncode == 0, result.stderr
-    for part in ("debtags-mini", "most frequent labels", "PLST", "GroPLE", "groups of labels", "✓"):
+    for part in (
+        "debtags-mini", "PLST", "GroPLE", "Of ten labels it gives", "An easy one", "A typical one",
+        "A hard one", "Why: ", "✓ right", "✗ wrong", "groups of labels",
+    ):  # fmt: skip
         assert part in result.stdout
     report = tmp_path / "grople-demo.html"
     assert f"wrote {report}" in result.stdout
-    assert report.read_text().lower().startswith("<!doctype html>")
+    html = report.read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>")
+    for section in ("data", "examples", "overview", "map", "groups", "labels", "reliability"):
+        assert f'<section id="{section}"' in html
     assert_one_message(grople_command("demo", "-o", "no/x.html"), "no folder 'no'")
 
 
@@ -95,7 +101,24 @@ def test_demo_in_json(grople_command, fewer_packages):
     result = json.loads(grople_command("demo", "--json", "-o", "x.html").stdout)
     assert result["data"]["labels"] == fewer_packages.n_labels
     assert result["report"].endswith("x.html")
-    assert [row["method"] for row in result["comparison"]][-1] == "GroPLE"
+    methods = result["comparison"]["methods"]
+    assert methods[-1]["method"] == "GroPLE"
+    assert methods[-1]["mean"]["example_f1"] > methods[0]["mean"]["example_f1"]
+    assert len({example["name"] for example in result["examples"]}) == len(result["examples"]) >= 3
+    grouped = [label for group in result["groups"] for label in group["labels"]]
+    assert sorted(grouped) == sorted(fewer_packages.label_names)
+
+
+def test_demo_without_what_pages_need_says_so(grople_command, fewer_packages, monkeypatch):
+    def lacking(module, extra, what):
+        raise MissingExtraError(f"{what} needs {module}")
+
+    monkeypatch.setattr("grople.inspection._templates.require", lacking)
+    monkeypatch.setattr("grople.inspection._plots.require", lacking)
+    result = grople_command("demo")
+    assert result.returncode == 0, result.stderr
+    assert "no report: " in result.stdout
+    assert not Path("grople-demo.html").exists()
 
 
 def test_convert_and_info_of_files(grople_command, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -38,18 +39,19 @@ def run(*arguments):
 def test_the_summary_names_groups_labels_and_features(model_file):
     shown = run(model_file)
     assert shown.exit_code == 0
-    assert "GroPLE: 9 labels, 20 features, learnt from 300 rows" in shown.output
+    assert "GroPLE: 9 labels, in 3 groups, 20 features, learnt from 300 rows" in shown.output
+    assert "Of ten labels it gives" in shown.output
     assert "3 groups of labels" in shown.output
     assert "[bold]one</script>" in shown.output
-    assert "on held-out rows" in shown.output
+    assert "(held-out)" in shown.output
     assert "word" in shown.output
 
 
 def test_a_label_is_shown_with_what_is_behind_it(model_file):
     shown = run(model_file, "--label", "label 3", "--label", "label 4")
     assert shown.exit_code == 0
-    assert "most alike: " in shown.output
-    assert "seen together: " in shown.output
+    assert "most alike" in shown.output
+    assert "seen together" in shown.output
     assert shown.output.count("average precision") == 2
 
 
@@ -76,13 +78,41 @@ def test_the_page_is_written_and_nothing_else(model_file, tmp_path):
     assert run(model_file, "-o", target, "--quiet").output == ""
 
 
+def test_the_size_is_that_of_the_file(model_file):
+    shown = run(model_file, "--size")
+    assert shown.exit_code == 0
+    parts = [int(kb.replace(",", "")) for kb in re.findall(r"([\d,]+) kB", shown.output)]
+    assert sum(parts) == pytest.approx(model_file.stat().st_size / 1e3, abs=len(parts))
+    assert "maps from features to scores" in shown.output
+    sizes = json.loads(run(model_file, "--size", "--json").output)["sizes"]
+    assert sizes["bytes"] == model_file.stat().st_size
+    assert 0 < sum(sizes["array_bytes"].values()) < sizes["bytes"]
+
+
+def test_what_fit_measured_opens_page_and_summary(data, tmp_path):
+    methods = [
+        {"method": "constant", "mean": {"example_f1": 0.25}},
+        {"method": "GroPLE", "mean": {"example_f1": 0.75}},
+    ]
+    path = tmp_path / "m.grople"
+    model = Ridge(1.0).fit(data.X, data.Y)
+    save_model(path, model, notes={"quality": {"methods": methods}})
+    shown = run(path, "-o", tmp_path / "m.html")
+    assert shown.exit_code == 0
+    assert '<td class="bold number" data-value="0.75">0.750</td>' in (
+        tmp_path / "m.html"
+    ).read_text(encoding="utf-8")
+    lines = run(path).output.splitlines()
+    assert any(line.split() == ["GroPLE", "0.750"] for line in lines)
+
+
 def test_a_model_without_groups_or_rows_is_shown_too(data, tmp_path):
     path = tmp_path / "ridge.grople"
     save_model(path, Ridge(1.0).fit(data.X, data.Y), with_rows=False)
     shown = run(path)
     assert shown.exit_code == 0
     assert "Ridge: 9 labels" in shown.output
-    assert "on held-out rows" in shown.output
+    assert "(held-out)" in shown.output
     assert run(path, "-o", tmp_path / "ridge.html").exit_code == 0
     assert "groups" not in (tmp_path / "ridge.html").read_text().partition("<main")[0]
 

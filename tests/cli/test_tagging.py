@@ -18,7 +18,6 @@ from grople import GroPLE, load_model
 from grople.cli import options
 from grople.cli.app import app
 from grople.cli.fit import PARAMETERS
-from grople.errors import MissingExtraError
 from grople.io import _model_file
 from grople.solver import GROUPINGS
 from grople.tagging.fitting import load_tagger
@@ -441,19 +440,6 @@ def test_a_full_disk_leaves_no_half_file(grople_command, things):
     assert_one_message(fitted, "new.grople", "File too large")
     assert_one_message(predicted, "out.jsonl", "File too large")
     assert sorted(things.iterdir()) == before
-
-
-def test_the_demonstration_without_pictures(grople_command, isolated, monkeypatch):
-    """What needs no extra is shown; what does says which."""
-    from grople.cli import demo
-
-    def lacking(*_: object) -> None:
-        raise MissingExtraError("Drawing needs matplotlib")
-
-    monkeypatch.setattr("grople.showcase_page.showcase_page", lacking)
-    written, trouble = demo._write_report(None, None, Path("x.html"))
-    assert written is None
-    assert "matplotlib" in trouble
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "compare", "export", "demo"])

@@ -1,27 +1,30 @@
-"""``grople demo``: the embedded data set from start to finish."""
+"""``grople demo``: compare and inspect, on the embedded data set."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from grople.cli.card import show_card
 from grople.cli.console import make_console, print_json, progress
 from grople.cli.options import Json, Quiet, check_target
+from grople.cli.quality import show_quality
 from grople.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from grople.baselines import Comparison
     from grople.datasets.summary import Summary
-    from grople.showcase import Showcase
+    from grople.inspection import Example, ModelReport
 
 __all__ = ["demo"]
 
-SHOWN_LABELS = 6
+#: Methods that are compared, and the folds they are compared on.
+METHODS, FOLDS = ("constant", "plst", "grople"), 3
 
 
 def demo(
@@ -33,12 +36,18 @@ def demo(
 ) -> None:
     """Go through the embedded data set, tags of Debian packages, from start to finish.
 
-    Shows what is in the data, how good GroPLE is next to two yardsticks, which groups of labels it
-    found and what it says of packages it has not seen; writes all of it into one HTML page.
+    Shows what is in the data, how good GroPLE is next to two yardsticks, what it says of packages
+    it has not seen and which groups of labels it found; writes all of it into one HTML page. The
+    same for your own data: `grople compare`, `grople fit` and `grople inspect`.
     """
     check_target(output)
+    from grople.baselines import METHODS as known
+    from grople.baselines import make_method
     from grople.datasets import describe, load
-    from grople.showcase import showcase
+    from grople.folds import MultilabelStratifiedKFold
+    from grople.inspection import choose_examples, inspect_model, share_words
+    from grople.metrics import counts
+    from grople.tagging.fitting import compare_on, named_labels
 
     bundle = load("debtags-mini")
     card = describe(bundle)
@@ -46,71 +55,100 @@ def demo(
     if not (json or quiet):
         show_card(card, console)
     with progress(quiet or json) as report:
-        result = showcase(bundle, report=lambda step: report(step, 0, 1))
-        report("report", 0, 1)
-        written, trouble = _write_report(result, card, output)
+        estimators = {known[name].title: make_method(name) for name in METHODS}
+        compared = compare_on(bundle, estimators, n_folds=FOLDS, report=report)
+        report("a model to look into", 0, 2)
+        train, test = next(
+            MultilabelStratifiedKFold(FOLDS, random_state=0).split(bundle.X, bundle.Y)
+        )
+        model = make_method("grople").fit(
+            bundle.X[train], named_labels(bundle.Y[train], bundle.label_names)
+        )
+        found = inspect_model(model, bundle.feature_names, comparison=compared.to_dict())
+        names = bundle.row_names or [f"row {i}" for i in range(bundle.n_rows)]
+        examples = choose_examples(
+            model, bundle.X[test], bundle.Y[test], row_names=np.asarray(names)[test],
+            label_names=bundle.label_names, feature_names=bundle.feature_names,
+        )  # fmt: skip
+        right = counts(bundle.Y[test], model.predict(bundle.X[test]))
+        words = share_words(right.micro_precision(), right.micro_recall())
+        report("report", 1, 2)
+        written, trouble = _write_report(output, card, words, examples, found)
     if json:
-        print_json({"data": card.to_dict(), "report": written} | result.to_dict())
+        plain = found.to_dict()
+        print_json(
+            {"data": card.to_dict(), "report": written, "comparison": compared.to_dict()}
+            | {"groups": plain["groups"], "examples": [asdict(each) for each in examples]}
+        )
     elif not quiet:
-        _show_comparison(result, console)
-        _show_groups(result, console)
-        _show_examples(result, console)
+        _show(compared, words, examples, found, console)
         console.print(f"\nwrote {written}" if written else f"\n{trouble}", soft_wrap=True)
 
 
-def _write_report(result: Showcase, card: Summary, path: Path) -> tuple[str | None, str]:
-    """Write the page; return where it is, or why there is none."""
-    try:
-        from grople.showcase_page import showcase_page
+def _show(
+    compared: Comparison, words: str, examples: list[Example], found: ModelReport, console: Console
+) -> None:
+    from grople.inspection import group_table, plain_text
 
-        showcase_page(result, card).write(path)
+    console.print()
+    show_quality(compared, console)
+    console.print(f"\n{plain_text(words)}, on packages it has not seen; four of them")
+    for example in examples:
+        console.print()
+        console.print(example.table())
+    console.print()
+    console.print(group_table(found, len(found.groups)))
+
+
+def _write_report(
+    path: Path, card: Summary, words: str, examples: list[Example], found: ModelReport
+) -> tuple[str | None, str]:
+    """Write the page; return where it is, or why there is none."""
+    from grople.inspection import write_text
+
+    try:
+        write_text(path, _page(card, words, examples, found))
     except MissingExtraError as missing:  # the rest of the demonstration needs no extra
         return None, f"no report: {missing}"
     return str(path.resolve()), ""
 
 
-def _show_comparison(result: Showcase, console: Console) -> None:
-    measures = tuple(result.comparison[0].means)
-    console.print(
-        "\ncross-validated on three folds, mean ± standard deviation (0/0 = 0); every method "
-        "but the first\ndecides for example-F1"
+def _page(card: Summary, words: str, examples: list[Example], found: ModelReport) -> str:
+    from grople.inspection import (
+        FOOTER,
+        MODEL_ASSETS,
+        Columns,
+        Facts,
+        Section,
+        model_data,
+        model_sections,
+        render_page,
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("method")
-    for measure in measures:
-        table.add_column(measure, justify="right")
-    table.add_column("fit s", justify="right")
-    for row in result.comparison:
-        best = [row.means[m] == max(c.means[m] for c in result.comparison) for m in measures]
-        cells = [
-            Text(f"{row.means[m]:.3f} ± {row.deviations[m]:.3f}", style="bold" if b else "")
-            for m, b in zip(measures, best, strict=True)
+
+    facts = Facts(
+        [
+            ("rows", card.instances, f"{card.label_sets:,} distinct label sets"),
+            ("features", card.features, f"{card.feature_density:.2%} not zero"),
+            ("labels", card.labels, f"on {card.density:.2%} of the rows in the mean"),
+            ("labels a row", card.cardinality, f"at most {card.max_labels_in_row}"),
         ]
-        table.add_row(row.method, *cells, f"{row.fit_seconds:.1f}")
-    console.print(table)
-
-
-def _show_groups(result: Showcase, console: Console) -> None:
-    console.print("\nthe groups of labels it found, most frequent labels first")
-    for number, group in enumerate(result.groups, start=1):
-        shown = ", ".join(group.labels[:SHOWN_LABELS])
-        more = len(group.labels) - SHOWN_LABELS
-        console.print(
-            Text.assemble(
-                (f"{number:>3} ", "dim"), (f"{len(group.labels):>3} labels  ", "bold"), shown,
-                (f", and {more} more" if more > 0 else "", "dim"),
-            )
-        )  # fmt: skip
-
-
-def _show_examples(result: Showcase, console: Console) -> None:
-    console.print("\npackages it has not seen: predicted tags, ✓ where right, and what it missed")
-    for example in result.examples:
-        console.print(Text(f"  {example.name}", style="bold"))
-        for label, chance in example.predicted:
-            right = label in example.true
-            mark, style = ("✓", "green") if right else ("✗", "red")
-            console.print(Text(f"    {mark} {chance:4.0%}  {label}", style=style))
-        for label in example.true:
-            if label not in dict(example.predicted):
-                console.print(Text(f"    – missed  {label}", style="dim"))
+    )
+    shown = [*card.notes, *card.warnings]
+    tables = [example.table() for example in examples]
+    return render_page(
+        "A walk through GroPLE",
+        [
+            Section("data", "The data", [facts, *shown], card.source or ""),
+            Section(
+                "examples",
+                "Four packages it has not seen",
+                [f"{words}, on {card.instances // FOLDS:,} packages.", Columns(tables)],
+                "All that is known of a package are words of its description.",
+            ),
+            *model_sections(found),
+        ],
+        subtitle="Multi-label learning, from a data set to tags for packages it has not seen",
+        footer=FOOTER,
+        assets=MODEL_ASSETS,
+        data=model_data(found),
+    )

@@ -53,7 +53,7 @@ class SavedModel:
     header : dict
         ``format_version``, ``library_version``, ``class``, ``parameters``, ``notes``, ``kind`` (of
         the target), ``with_rows`` (whether the model can learn on), ``features`` (their class, or
-        None) and ``sizes`` (features, labels, rows, arrays, bytes).
+        None) and ``sizes`` (features, labels, rows, arrays, bytes and the bytes of each array).
     """
 
     model: Any
@@ -302,6 +302,7 @@ def _header(
             "rows": None if outline is None else outline.n_rows,
             "arrays": len(container.entries),
             "bytes": container.size,
+            "array_bytes": {name: e.end - e.begin for name, e in container.entries.items()},
         },
     }
 
