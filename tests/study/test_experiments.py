@@ -67,10 +67,10 @@ def test_the_tests_over_the_papers_table_are_the_printed_ones(printed):
     assert found["F_F"].value == pytest.approx(7.758, abs=0.3)
     misprint = values_of(exhibit.tables["printed"], "example-F1")
     assert misprint["F_F"].value == pytest.approx(8.801, abs=0.001)
-    assert len(exhibit.figures) == 8  # printed and ours, four measures each
+    assert len(exhibit.pictures) == 8  # printed and ours, four measures each
     assert exhibit.findings[0].verdict == "confirmed"
     assert any("instead of 36" in note for note in exhibit.notes)
-    texts = [text.get_text() for text in exhibit.figures["printed_accuracy"].drawn.texts]
+    texts = [text.get_text() for text in exhibit.pictures[0].drawn.texts]
     assert any("GroPLE 1.68" in text for text in texts)
 
 
@@ -181,7 +181,7 @@ def test_sensitivity_says_what_the_numbers_say(tmp_path, value, verdict):
         made_up(store, "GroPLE", [value(pair)] * 2, setting=SETTINGS["GroPLE"] | pair)
     exhibit = shown("sensitivity", store)
     assert [finding.verdict for finding in exhibit.findings] == [verdict]
-    assert exhibit.figures["sensitivity_medical"].drawn.get_title() == "Accuracy on medical"
+    assert [picture.title for picture in exhibit.pictures] == ["Accuracy on medical"]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_groups_says_what_the_numbers_say(tmp_path, value, verdict):
         shape = SETTINGS["GroPLE"] | {"n_components": d, "n_groups": K}
         made_up(store, "GroPLE", [value(d, K)] * 2, setting=shape)
     exhibit = shown("groups", store)
-    assert len(exhibit.figures) == 2
+    assert len(exhibit.pictures) == 2
     assert [finding.verdict for finding in exhibit.findings] == [verdict]
 
 

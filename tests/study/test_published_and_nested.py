@@ -179,7 +179,7 @@ def settings_of(dataset, method, **scope):
 
 def test_grids_are_the_published_ones_and_the_budget_bounds_the_slow_methods(tiny):
     sizes = {name: len(settings_of(tiny, name)) for name in ("GroPLE", "PLST", "FaIE", "MLSF")}
-    assert sizes == {"GroPLE": 81, "PLST": 72, "FaIE": 648, "MLSF": 4}
+    assert sizes == {"GroPLE": 81, "PLST": 72, "FaIE": 648, "MLSF": 9}
     assert settings_of(tiny, "BSVM") == [{"C": 1.0, "solver": "libsvm"}]
     assert settings_of(tiny, "BSVM", budget=0.0) == []
     assert len(settings_of(tiny, "GroPLE", grid="small")) == 9

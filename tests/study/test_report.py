@@ -49,7 +49,7 @@ def test_all_nine_experiments_run_on_small_data_and_answer_their_claims(written)
         assert exhibit.tables, name
         assert exhibit.findings, name
         assert f'id="{name}"' in text
-        assert all(figure.alt and figure.caption for figure in exhibit.figures.values())
+        assert all(picture.alt and picture.caption for picture in exhibit.pictures)
 
 
 def test_each_claim_that_was_run_is_there_once(written, tmp_path):
@@ -89,7 +89,7 @@ def test_the_page_is_one_file_that_loads_nothing(written):
 
 def test_every_figure_is_on_the_page_and_a_file(written):
     _, files, text = written
-    figures = re.findall(r'<figure id="figure-([^"]+)"', text)
+    figures = re.findall(r'<figure id="([^"]+)"', text)
     assert len(figures) >= 20
     for name in figures:
         assert (files / f"{name}.svg").read_text("utf-8").startswith("<?xml")
@@ -107,7 +107,7 @@ def test_markdown_holds_the_claims_and_the_tables(written, tmp_path):
     store, _, _ = written
     write_report(store, tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text("utf-8")
-    assert "**This is a quick run.**" in text
+    assert "**This is a quick run:**" in text
     assert all(experiment.claim in text for experiment in EXPERIMENTS.values())
     assert "| data | GroPLE |" in text
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
@@ -20,15 +19,12 @@ from grople import datasets, metrics
 from grople.errors import DataError
 from grople.folds import published_folds
 from grople.moments import MatrixMoments, summarise
-from grople.optim import largest_eigenvalue
 from grople.study._printed import METRICS
 
 Array = NDArray[Any]
 
 #: Folds of every experiment.
 N_FOLDS = 5
-#: A sparse product does about a fifteenth as much a second as a dense one.
-SPARSE_COST = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,41 +51,6 @@ class Fold:
     def moments(self) -> MatrixMoments:
         """Moments of the training rows."""
         return summarise(self.X, self.B, max_kept_rows=0).matrices()
-
-    @cached_property
-    def gram_matrix(self) -> Array:
-        """XᵀX, without an intercept as in all that was published."""
-        return self.moments.gram_matrix(centre=False)
-
-    @cached_property
-    def gram_norm(self) -> float:
-        """The largest eigenvalue of XᵀX."""
-        return largest_eigenvalue(self.gram_matrix.__matmul__, len(self.gram_matrix))
-
-    def ridge_solution(self, target: Array, ridge: float) -> Array:
-        """Return ``(XᵀX + λI)⁻¹`` times a target; the last λ is factorised once."""
-        if ridge not in self._factors:
-            shifted = self.gram_matrix + ridge * np.eye(len(self.gram_matrix))
-            self._factors.clear()
-            self._factors[ridge] = scipy.linalg.cho_factor(shifted, overwrite_a=True)
-        return scipy.linalg.cho_solve(self._factors[ridge], target)
-
-    @cached_property
-    def _factors(self) -> dict[float, Any]:
-        return {}
-
-    def single_gram(self, Z: Array) -> Array:
-        """Return XᵀXZ in single precision, by the rows where they are so sparse that this pays."""
-        first, second = self._single_products
-        return np.asarray(first @ Z if second is None else first @ (second @ Z))
-
-    @cached_property
-    def _single_products(self) -> tuple[Any, Any]:
-        width = len(self.gram_matrix)
-        if sp.issparse(self.X) and 2 * SPARSE_COST * self.X.nnz < width**2:
-            X = self.X.astype(np.float32)
-            return X.T.tocsr(), X
-        return self.gram_matrix.astype(np.float32), None
 
 
 @functools.lru_cache(maxsize=2)
@@ -136,13 +97,7 @@ def load_fold(name: str, number: int) -> Fold:
 
 @functools.cache
 def label_count(name: str) -> int:
-    """Return L of a data set, as the catalogue knows it: a report needs no data.
-
-    Examples
-    --------
-    >>> label_count("medical")
-    45
-    """
+    """Return L of a data set, as the catalogue knows it: a report needs no data."""
     if Path(name).is_file():
         return int(load_data(name).B.shape[1])
     try:

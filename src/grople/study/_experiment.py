@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from grople.pages import Table
+from grople.inspection import Picture, Table
 from grople.study._data import N_FOLDS, load_data
 from grople.study._statistics import MIN_DATASETS
 from grople.study._store import Run, Setting, setting_text
@@ -106,26 +105,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture, drawn when it is first needed; ``alt`` says what it shows."""
-
-    draw: Callable[[], Any]
-    caption: str
-    alt: str
-
-    @cached_property
-    def drawn(self) -> Any:
-        """The matplotlib axes."""
-        return self.draw()
-
-
-@dataclass(frozen=True)
 class Exhibit:
-    """What an experiment shows: sentences, tables and figures by name, findings."""
+    """What an experiment shows: sentences, tables by name, pictures, findings."""
 
     notes: Sequence[str] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    pictures: Sequence[Picture] = ()
     findings: Sequence[Finding] = ()
 
 

@@ -107,10 +107,3 @@ def score_ranks(cells: pd.DataFrame, metric: str, methods: Sequence[str]) -> pd.
     means = mean_table(on_shared_folds(cells, methods), metric).round(3)
     ranks = rank_scores(means) if len(means) else means
     return pd.DataFrame(ranks, means.index, means.columns)
-
-
-def value_grid(averages: pd.DataFrame, row: str, column: str, metric: str) -> pd.DataFrame:
-    """Return the largest mean for every pair of two parameters, where it was run."""
-    pairs = {name: [setting[name] for setting in averages["parameters"]] for name in (row, column)}
-    values = pd.DataFrame(pairs | {"value": averages[metric].to_numpy()})
-    return values.pivot_table(index=row, columns=column, values="value", aggfunc="max")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
@@ -25,7 +25,7 @@ from grople.decision import HeldOut, HeldOutBlock, fit_decision
 from grople.folds import MultilabelStratifiedKFold
 from grople.moments import fold_of, row_keys
 from grople.study._data import load_fold, measures
-from grople.study._methods import nested_grid
+from grople.study._methods import searched
 from grople.study._printed import METRICS
 from grople.study._store import Run
 
@@ -70,7 +70,8 @@ def _search(run: Run, X: Any) -> GridSearchCV:
     model = make_method(run.method.lower(), "sign", random_state=run.seed)
     scaler = Normalizer() if sp.issparse(X) else StandardScaler()
     forms = ["passthrough"] if run.method in AS_THEY_ARE else ["passthrough", scaler]
-    grid = nested_grid(run.method, run.parameters["grid"])
+    count = None if run.parameters["grid"] == "full" else 1
+    grid = {k: list(values[:count]) for k, values in searched(run.method).nested.items()}
     return GridSearchCV(
         Pipeline([("rows", "passthrough"), ("model", model)]),
         {"rows": forms} | {f"model__{name}": values for name, values in grid.items()},
@@ -83,22 +84,18 @@ def _search(run: Run, X: Any) -> GridSearchCV:
 
 def _chosen(search: GridSearchCV, X: Any, B: Any) -> dict[str, tuple[int, dict[str, Any]]]:
     """Return for each measure the place of the best candidate and its parameters."""
-    candidates = [{}] if _single(search) else search.fit(X, B).cv_results_["params"]
+    candidates = list(ParameterGrid(search.param_grid))
     best = dict.fromkeys(METRICS, 0)
     if len(candidates) > 1:
-        best = {m: int(search.cv_results_[f"mean_test_{m}"].argmax()) for m in METRICS}
+        found = search.fit(X, B).cv_results_
+        best = {metric: int(found[f"mean_test_{metric}"].argmax()) for metric in METRICS}
     return {metric: (place, candidates[place]) for metric, place in best.items()}
-
-
-def _single(search: GridSearchCV) -> bool:
-    return all(len(values) == 1 for values in search.param_grid.values())
 
 
 def _decided_measures(model: Any, X: Any, B: Any) -> dict[str, float]:
     """Measure held-out scores, each measure under its decision fitted on the other half of rows."""
     scores = model.decision_function(X)
     halves = fold_of(row_keys(X), 2)
-    decided: dict[str, Any] = {metric: sp.lil_array(B.shape, dtype=np.int8) for metric in METRICS}
     decided = {metric: np.zeros(B.shape, dtype=np.int8) for metric in METRICS}
     for half in (0, 1):
         fit, use = np.flatnonzero(halves != half), np.flatnonzero(halves == half)

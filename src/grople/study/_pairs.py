@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from grople.pages import Cell, Table
+from grople.inspection import Cell, Table
 from grople.study._frames import data_sets, methods_of, on_shared_folds, where
 from grople.study._printed import METRICS, measure_name
 from grople.study._statistics import (

@@ -8,23 +8,12 @@ import numpy as np
 import pandas as pd
 
 from grople.errors import require
+from grople.inspection import ACCENT, MARKS, PALETTE
 from grople.study._statistics import Nemenyi
-
-#: Colours that differ in print, on a dark page and for the colour-blind.
-PALETTE = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f")
-MARKERS = "osD^vPX*"
 
 
 def plot_critical_difference(test: Nemenyi, methods: list[str]) -> Any:
-    """Draw average ranks on a line, with bars over methods that do not differ.
-
-    Examples
-    --------
-    >>> from grople.study import nemenyi
-    >>> ax = plot_critical_difference(nemenyi([[1, 2, 3], [1, 3, 2]]), ["a", "b", "c"])
-    >>> any("a" in text.get_text() for text in ax.texts)
-    True
-    """
+    """Draw average ranks on a line, with bars over methods that do not differ."""
     posthocs = require("scikit_posthocs", "report", "A critical-difference diagram")
     ranks = pd.Series(test.average_ranks, methods)
     p_values = pd.DataFrame(test.p_values, methods, methods)
@@ -36,7 +25,7 @@ def plot_critical_difference(test: Nemenyi, methods: list[str]) -> Any:
         label_fmt_left="{label} {rank:.2f}",
         label_fmt_right="{rank:.2f} {label}",
         label_props={"fontsize": 9},
-        crossbar_props={"color": PALETTE[1]},
+        crossbar_props={"color": ACCENT},
         color_palette=["#000000"] * len(methods),
     )
     ax.set_title(f"CD {test.critical_difference:.2f}", fontsize=9)
@@ -44,14 +33,7 @@ def plot_critical_difference(test: Nemenyi, methods: list[str]) -> Any:
 
 
 def plot_grid(values: pd.DataFrame, labels: tuple[str, str], title: str) -> Any:
-    """Draw a table of numbers as a heat map with its numbers, the best one framed.
-
-    Examples
-    --------
-    >>> values = pd.DataFrame([[0.1, 0.2]], index=["1"], columns=["2", "3"])
-    >>> plot_grid(values, ("K", "d"), "accuracy").get_title()
-    'accuracy'
-    """
+    """Draw a table of numbers as a heat map with its numbers, the best one framed."""
     patches = require("matplotlib.patches", "report", "Drawing")
     table = values.to_numpy(dtype=float)
     ax = _axes((1.6 + 0.62 * table.shape[1], 1.3 + 0.36 * table.shape[0]))
@@ -63,7 +45,7 @@ def plot_grid(values: pd.DataFrame, labels: tuple[str, str], title: str) -> Any:
             ink = "#fdfdfd" if value < (low + high) / 2 else "#111111"
             ax.text(j, i, f"{value:.3f}", ha="center", va="center", fontsize=7, color=ink)
     i, j = np.unravel_index(np.nanargmax(table), table.shape)
-    frame = {"fill": False, "edgecolor": PALETTE[0], "linewidth": 2}
+    frame = {"fill": False, "edgecolor": ACCENT, "linewidth": 2}
     ax.add_patch(patches.Rectangle((j - 0.5, i - 0.5), 1, 1, **frame))
     for set_ticks, names in ((ax.set_yticks, values.index), (ax.set_xticks, values.columns)):
         set_ticks(range(len(names)), [_tick(name) for name in names], fontsize=8)
@@ -78,17 +60,14 @@ def plot_lines(
     lower_is_better: bool = False,
     logarithmic: bool = False,
 ) -> Any:
-    """Draw the columns of a table as lines over its index.
-
-    Examples
-    --------
-    >>> ax = plot_lines(pd.DataFrame({"a": [3, 4]}, index=[1, 2]), ("x", "y"), "")
-    >>> ax.get_legend_handles_labels()[1]
-    ['a']
-    """
+    """Draw the columns of a table as lines over its index."""
     ax = _axes((4.6, 3.2))
     for i, name in enumerate(lines.columns):
-        style = {"marker": MARKERS[i % 8], "color": PALETTE[i % 8], "markersize": 4}
+        style = {
+            "marker": MARKS[i % len(MARKS)],
+            "color": PALETTE[i % len(PALETTE)],
+            "markersize": 4,
+        }
         ax.plot(lines.index, lines[name].to_numpy(float), label=name, linewidth=1.4, **style)
     if logarithmic:
         ax.set_xscale("log")
@@ -100,33 +79,19 @@ def plot_lines(
 
 
 def plot_bars(table: pd.DataFrame, labels: tuple[str, str], title: str) -> Any:
-    """Draw the columns of a table as bars, side by side for each row.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"with": [1, 2], "without": [2, 1]}, index=["a", "b"])
-    >>> len(plot_bars(table, ("", "rank"), "").patches)
-    4
-    """
+    """Draw the columns of a table as bars, side by side for each row."""
     ax = _axes((1.8 + 0.9 * len(table), 2.8))
     place, width = np.arange(len(table)), 0.7 / table.shape[1]
     for i, name in enumerate(table.columns):
         shift = (i - (table.shape[1] - 1) / 2) * width
-        ax.bar(place + shift, table[name].to_numpy(float), width, label=name, color=PALETTE[1 - i])
+        ax.bar(place + shift, table[name].to_numpy(float), width, label=name, color=PALETTE[i])
     ax.set_xticks(place, table.index, fontsize=8)
     ax.legend(frameon=False, fontsize=8)
     return _named(ax, labels, title)
 
 
 def plot_presence(lengths: pd.DataFrame, title: str) -> Any:
-    """Draw which latent dimensions each group of labels uses: exactly zero is blank.
-
-    Examples
-    --------
-    >>> lengths = pd.DataFrame([[1.0, 0.0], [0.0, 2.0]], index=["group 1", "group 2"])
-    >>> plot_presence(lengths, "V").get_xlabel()
-    'latent dimension, ordered by the groups that use it'
-    """
+    """Draw which latent dimensions each group of labels uses: exactly zero is blank."""
     table = lengths.to_numpy(dtype=float)
     used = table > 0
     table = table[:, np.lexsort((*(~used[::-1]), used.sum(axis=0) == 0))]

@@ -15,7 +15,7 @@ from typing import Any
 import joblib
 
 from grople.errors import require
-from grople.study._methods import study_method
+from grople.study._methods import searched
 from grople.study._store import Run, Store
 from grople.study.experiments import TASKS
 
@@ -87,7 +87,7 @@ def group_jobs(runs: Iterable[Run]) -> list[list[Run]]:
     for run in runs:
         apart: Any = run.setting
         if run.task == "published":
-            apart = tuple(run.parameters.get(name) for name in study_method(run.method).separate)
+            apart = tuple(run.parameters.get(name) for name in searched(run.method).separate)
         key = run.task, run.dataset, run.method, run.fold, run.seed, apart
         jobs.setdefault(key, []).append(run)
     return list(jobs.values())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from grople.pages import Cell, Table
-from grople.study._experiment import Figure
-from grople.study._frames import mean_table, methods_of, ranked_methods, score_ranks, value_grid
+from grople.inspection import Cell, Picture, Table
+from grople.study._frames import mean_table, methods_of, ranked_methods, score_ranks
 from grople.study._plots import plot_grid
 from grople.study._printed import REMARKS, measure_name, paper_dataset, printed_table
 
@@ -21,6 +21,11 @@ LETTERS = {
     "n_components": "d", "n_groups": "K", "lambda_1": "λ1", "lambda_2": "λ2", "alpha": "α",
     "beta": "β", "gamma": "γ", "ridge": "λ", "meta_label_size": "size",
 }  # fmt: skip
+
+
+def picture_id(*words: str) -> str:
+    """Return the address of a picture, which is also the name of its files."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(words)).strip("-")
 
 
 def gap_shade(gap: float) -> float:
@@ -107,18 +112,22 @@ def plain_setting(setting: dict[str, Any]) -> str:
 
 def heat_map(
     averages: pd.DataFrame, parameters: tuple[str, str], metric: str, title: str
-) -> tuple[pd.DataFrame, Table, Figure]:
+) -> tuple[pd.DataFrame, Table, Picture]:
     """Return the best means for every pair of two parameters, as numbers, table and picture."""
-    values = value_grid(averages, *parameters, metric)
+    names = list(parameters)
+    grid = pd.DataFrame(list(averages["parameters"]))[names].assign(value=[*averages[metric]])
+    values = grid.pivot_table(index=names[0], columns=names[1], values="value", aggfunc="max")
     row, column = (LETTERS[name] for name in parameters)
     rows = [
         [f"{v:g}", *cells]
         for v, cells in zip(values.index, values.to_numpy().tolist(), strict=True)
     ]
     columns = [row, *(f"{column} = {v:g}" for v in values.columns)]
-    figure = Figure(
-        lambda: plot_grid(values, (row, column), title),
-        f"{title} for every pair of {row} and {column}; the best is framed.",
+    picture = Picture(
+        plot_grid(values, (row, column), title),
+        picture_id(title),
+        title,
+        f"For every pair of {row} and {column}; the best is framed.",
         f"Heat map from {np.nanmin(values):.3f} to {np.nanmax(values):.3f}.",
     )
-    return values, Table(columns, rows, caption=title), figure
+    return values, Table(columns, rows, caption=title), picture

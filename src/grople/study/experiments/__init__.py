@@ -9,7 +9,6 @@ from grople.study._experiment import (
     Compute,
     Exhibit,
     Experiment,
-    Figure,
     Finding,
     Scope,
 )
@@ -26,7 +25,7 @@ from grople.study.experiments import (
 )
 
 __all__ = [
-    "EXPERIMENTS", "TASKS", "Exhibit", "Experiment", "Figure", "Finding", "Scope",
+    "EXPERIMENTS", "TASKS", "Exhibit", "Experiment", "Finding", "Scope",
     "find_experiments",
 ]  # fmt: skip
 

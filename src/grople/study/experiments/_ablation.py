@@ -8,25 +8,24 @@ from typing import Any
 
 import pandas as pd
 
-from grople.pages import Table
+from grople.inspection import Picture, Table
 from grople.study._data import load_data
 from grople.study._experiment import (
     Exhibit,
     Experiment,
-    Figure,
     Finding,
     Scope,
     plan_folds,
     verdict_on,
 )
 from grople.study._frames import choose_settings, mean_table, score_ranks, where
-from grople.study._methods import FIXED, POWERS, QUICK_POWERS, product, settings_within
+from grople.study._methods import FIXED, POWERS, QUICK_POWERS, settings_within
 from grople.study._plots import plot_bars
 from grople.study._printed import METRICS, measure_name
 from grople.study._published_runs import published_runs
 from grople.study._statistics import LEVEL, signed_ranks
 from grople.study._store import Run, Setting
-from grople.study._tables import rank_cell
+from grople.study._tables import picture_id, rank_cell
 
 NAMES = ("GroPLE", "LLSF", "MLSF")
 WITH, WITHOUT = "α > 0", "α = 0"
@@ -53,8 +52,8 @@ def _other_settings(
     if name == "GroPLE":
         return [FIXED | {"alpha": 0.0, "beta": beta} for beta in weights]
     if name == "LLSF":
-        return list(product(alpha=[0.0], beta=weights, gamma=[0.1]))
-    return [dict(setting) | {"alpha": a} for setting in usual[:1] for a in MLSF_ALPHAS]
+        return [{"alpha": 0.0, "beta": beta, "gamma": 0.1} for beta in weights]
+    return [{**setting, "alpha": alpha} for setting in usual[:1] for alpha in MLSF_ALPHAS]
 
 
 def show(runs: pd.DataFrame) -> Exhibit:
@@ -92,7 +91,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
     return Exhibit(
         [note],
         {"ranks": Table(["method", "data sets", *columns], rows, caption=caption)},
-        {f"ablation_{metric}": _figure(table, metric) for metric, table in ranks.items()},
+        [_picture(table, metric) for metric, table in ranks.items()],
         [_finding(part, name, ranks) for name, part in cells.items()],
     )
 
@@ -130,14 +129,12 @@ def _finding(cells: pd.DataFrame, name: str, ranks: dict[str, pd.DataFrame]) -> 
     )
 
 
-def _figure(ranks: pd.DataFrame, metric: str) -> Figure:
+def _picture(ranks: pd.DataFrame, metric: str) -> Picture:
+    name = measure_name(metric)
     told = "; ".join(f"{n} {a:.2f} with, {b:.2f} without" for n, a, b in ranks.itertuples())
-    return Figure(
-        lambda: plot_bars(ranks, ("", "average rank"), measure_name(metric)),
-        f"Average rank by {measure_name(metric)} with and without the correlation term: lower is "
-        "better.",
-        told,
-    )
+    drawn = plot_bars(ranks, ("", "average rank"), name)
+    caption = "With and without the correlation term: lower is better."
+    return Picture(drawn, picture_id("ablation", metric), f"Average rank by {name}", caption, told)
 
 
 EXPERIMENT = Experiment(

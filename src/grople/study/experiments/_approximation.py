@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from grople.baselines import make_method
-from grople.published import approximation_setting
+from grople.published import approximation_setting, published_stages
+from grople.solver import Settings
 from grople.study._data import load_fold, measures
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._frames import mean_table, score_ranks
 from grople.study._methods import FIXED, known_setting
 from grople.study._pairs import ahead_and_behind, compare_pairs
 from grople.study._printed import METRICS, measure_name
-from grople.study._published_runs import published_stages
+from grople.study._published_runs import published_model
 from grople.study._store import Run, Setting, setting_text
 from grople.study._tables import measure_table
 from grople.study.experiments._comparison import protocol_cells
@@ -52,12 +52,12 @@ def approximation_runs(job: Sequence[Run]) -> Iterator[tuple[Run, dict[str, Any]
     for run in job:
         fold, setting = load_fold(run.dataset, run.fold), run.parameters
         if run.method == "GroPLE":
-            _, fit = published_stages(fold.moments, setting, run.seed)
+            settings = Settings(**setting, seed=run.seed)
+            _, fit = published_stages(fold.moments.labels, settings)
             decoded = (2.0 * (fold.B @ fit.W) - fit.W.sum(axis=0)) @ fit.V
         else:
-            reference = {"fit_intercept": "penalised"} | setting
-            model = make_method(run.method.lower(), "sign", random_state=run.seed, **reference)
-            decoded = model.fit(fold.X, fold.B).approximate(fold.X, fold.B)
+            model = published_model(run.method, run.seed, **setting).fit(fold.X, fold.B)
+            decoded = model.approximate(fold.X, fold.B)
         yield run, measures(fold.B, decoded > 0.0)
 
 
@@ -72,7 +72,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
     tables = {metric: measure_table(cells, metric, "approximation", title) for metric in METRICS}
     note = "Settings: the paper's where they are known, else d = .8L."
     findings = [_ranking(cells), *_against_predictions(cells, protocol_cells(runs, "published"))]
-    return Exhibit([note], tables, {}, findings)
+    return Exhibit([note], tables, (), findings)
 
 
 def _ranking(cells: pd.DataFrame) -> Finding:

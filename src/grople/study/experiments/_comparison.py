@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from grople.pages import Table
+from grople.inspection import Table
 from grople.study._data import load_data
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._frames import choose_settings, mean_table, ranked_methods, score_ranks, where
@@ -98,7 +98,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
         findings.append(_finding(papers, f"{title}, among the paper's methods", pairs))
         if len(papers) < len(cells):
             findings.append(_finding(cells, f"{title}, among all methods", pairs))
-    return Exhibit(notes, tables, {}, findings)
+    return Exhibit(notes, tables, (), findings)
 
 
 def _chosen_table(cells: pd.DataFrame) -> Table:

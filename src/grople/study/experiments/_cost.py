@@ -12,10 +12,10 @@ import pandas as pd
 import scipy.sparse as sp
 
 from grople.datasets import make_grouped_multilabel
+from grople.inspection import Cell, Picture, Table
 from grople.moments import summarise
-from grople.pages import Cell, Table
 from grople.solver import MappingProblem, embed_labels, group_labels
-from grople.study._experiment import Exhibit, Experiment, Figure, Finding, Scope
+from grople.study._experiment import Exhibit, Experiment, Finding, Scope
 from grople.study._plots import plot_lines
 from grople.study._store import Run, setting_text
 
@@ -86,7 +86,7 @@ def _stage_costs(n_components: int, seed: int, **size: Any) -> dict[str, float]:
 def show(runs: pd.DataFrame) -> Exhibit:
     """Return seconds, memory and exponents of each stage, and what became of the claim."""
     rows: list[list[Any]] = []
-    figures, above, told = {}, [], []
+    pictures, above, told = [], [], []
     for letter, results in _lines(runs[runs["task"] == "cost"]).items():
         seconds = results[[f"{stage}_seconds" for stage in PAPER]].set_axis(list(PAPER), axis=1)
         exponents = seconds.apply(_exponent)
@@ -97,7 +97,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
             rows.append([letter, stage, shown[0], theirs, shown[1], *last])
             above += [f"{stage} in {letter} {found:.2f}"] if found > theirs + SLACK else []
             told += [f"{stage} {found:.2f}"] if letter == "N" and stage != "moments" else []
-        figures[f"cost_{letter}"] = _figure(letter, seconds, exponents)
+        pictures.append(_picture(letter, seconds, exponents))
     if not rows:
         return Exhibit()
     columns = ["grows", "stage", "exponent", "paper's leading term", "of memory",
@@ -114,7 +114,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
         f"{', '.join(told)}, where the paper's terms are linear.",
     )
     table = Table(columns, rows, caption="Growth of time and memory", note=note)
-    return Exhibit((), {"exponents": table}, figures, [finding])
+    return Exhibit((), {"exponents": table}, pictures, [finding])
 
 
 def _lines(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -139,13 +139,12 @@ def _exponent(values: pd.Series) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def _figure(letter: str, seconds: pd.DataFrame, exponents: pd.Series) -> Figure:
-    labels = letter, "processor seconds"
-    return Figure(
-        lambda: plot_lines(seconds, labels, f"{letter} grows", logarithmic=True),
-        f"Processor seconds of each stage as {letter} grows, both axes logarithmic.",
-        "; ".join(f"{stage} grows with exponent {e:.2f}" for stage, e in exponents.items()),
-    )
+def _picture(letter: str, seconds: pd.DataFrame, exponents: pd.Series) -> Picture:
+    title = f"Time as {letter} grows"
+    drawn = plot_lines(seconds, (letter, "processor seconds"), title, logarithmic=True)
+    caption = "Processor seconds of each stage, both axes logarithmic."
+    told = "; ".join(f"{stage} grows with exponent {e:.2f}" for stage, e in exponents.items())
+    return Picture(drawn, f"cost-{letter}", title, caption, told)
 
 
 EXPERIMENT = Experiment(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from grople.pages import Table
+from grople.inspection import Picture, Table
 from grople.study._data import label_count, load_data
 from grople.study._experiment import (
     Exhibit,
     Experiment,
-    Figure,
     Finding,
     Scope,
     plan_folds,
@@ -22,13 +20,11 @@ from grople.study._experiment import (
 )
 from grople.study._frames import choose_settings, on_shared_folds, score_ranks, where
 from grople.study._methods import FIXED, QUICK_SHARES, SHARES, known_setting, settings_within
-from grople.study._pairs import compare_pairs
 from grople.study._plots import plot_lines
 from grople.study._printed import METRICS, measure_name
 from grople.study._published_runs import published_runs
-from grople.study._statistics import LEVEL
 from grople.study._store import Run
-from grople.study._tables import rank_cell
+from grople.study._tables import picture_id, rank_cell
 
 NAMES = ("GroPLE", "PLST", "CPLST", "FaIE", "LEML")
 #: (α, β) where the paper's pair is not known.
@@ -69,13 +65,13 @@ def show(runs: pd.DataFrame) -> Exhibit:
     if not cells:
         return Exhibit()
     counts = {share: part["dataset"].nunique() for share, part in cells.items()}
-    tables, figures, told, first = {}, {}, [], 0
+    tables, pictures, told, first = {}, [], [], 0
     for metric in METRICS:
         ranks = pd.DataFrame(
             {share: score_ranks(part, metric, NAMES).mean() for share, part in cells.items()}
         ).T[list(NAMES)]
         tables[metric] = _table(ranks, counts, metric)
-        figures[f"dimension_{metric}"] = _figure(ranks, metric)
+        pictures.append(_picture(ranks, metric))
         best = int((ranks["GroPLE"] == ranks.min(axis=1)).sum())
         told.append(f"{measure_name(metric)} {best}")
         first += best
@@ -83,14 +79,14 @@ def show(runs: pd.DataFrame) -> Exhibit:
     finding = Finding(
         verdict_on(first, len(METRICS) * len(cells), n),
         f"Of {len(cells)} dimensions GroPLE ranks best at: {', '.join(told)}; over at least {n} "
-        f"data sets. {_tested(cells.values())}",
+        "data sets.",
     )
     note = (
         "At each d the best weights of the published grid by the sum of the four measures; "
         "GroPLE's α and β are the data set's pair in the comparison, so it is searched least. "
         "Methods are compared on the folds that all of them have at that d."
     )
-    return Exhibit([note], tables, figures, [finding])
+    return Exhibit([note], tables, pictures, [finding])
 
 
 def _cells_at(runs: pd.DataFrame, share: float) -> pd.DataFrame:
@@ -120,25 +116,13 @@ def _table(ranks: pd.DataFrame, counts: dict[float, int], metric: str) -> Table:
     return Table(["d", "data sets", *NAMES], rows, caption=caption)
 
 
-def _figure(ranks: pd.DataFrame, metric: str) -> Figure:
+def _picture(ranks: pd.DataFrame, metric: str) -> Picture:
+    name = measure_name(metric)
     labels = ("d as a share of L", "average rank")
-    return Figure(
-        lambda: plot_lines(ranks, labels, measure_name(metric), lower_is_better=True),
-        f"Average rank by {measure_name(metric)} as the dimension grows; the best is on top.",
-        "; ".join(f"{name} {rank:.2f} on average" for name, rank in ranks.mean().items()),
-    )
-
-
-def _tested(cells: Iterable[pd.DataFrame]) -> str:
-    """Say how often GroPLE is significantly ahead of a method, or behind."""
-    pairs = [pair for part in cells for pair in compare_pairs(part) if not math.isnan(pair.p_value)]
-    sure = [pair.mean for pair in pairs if pair.adjusted < LEVEL]
-    told = (
-        f"Of {len(pairs)} comparisons with one method at one d by one measure it is ahead in "
-        f"{sum(mean > 0 for mean in sure)} and behind in {sum(mean < 0 for mean in sure)} "
-        "(Wilcoxon's test, p < .05 after Holm's correction)."
-    )
-    return told if pairs else ""
+    drawn = plot_lines(ranks, labels, name, lower_is_better=True)
+    told = "; ".join(f"{method} {rank:.2f} on average" for method, rank in ranks.mean().items())
+    caption = "As the dimension grows; the best is on top."
+    return Picture(drawn, picture_id("dimension", metric), f"Average rank by {name}", caption, told)
 
 
 EXPERIMENT = Experiment(

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import pandas as pd
+from sklearn.model_selection import ParameterGrid
 
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._frames import average_runs, data_sets, published_grople
-from grople.study._methods import known_setting, product
+from grople.study._methods import known_setting
 from grople.study._printed import measure_name
 from grople.study._published_runs import published_runs
 from grople.study._store import Run
@@ -33,7 +34,7 @@ def plan(scope: Scope) -> list[Run]:
     pairs = list(SEARCHED[:1] if scope.small else SEARCHED)
     if known := known_setting("GroPLE", dataset):
         pairs.insert(0, {"alpha": known["alpha"], "beta": known["beta"]})
-    shapes = product(n_components=sizes, n_groups=groups)
+    shapes = ParameterGrid({"n_components": sizes, "n_groups": groups})
     settings = [shape | WEIGHTS | pair for shape in shapes for pair in pairs]
     return plan_folds("published", dataset, "GroPLE", settings, scope)
 
@@ -41,20 +42,21 @@ def plan(scope: Scope) -> list[Run]:
 def show(runs: pd.DataFrame) -> Exhibit:
     """Return a heat map for each measure and what became of the claim."""
     found = published_grople(runs, _belongs)
-    tables, figures, findings = {}, {}, []
+    tables, pictures, findings = {}, [], []
     for dataset in data_sets(found):
         averages = average_runs(found[found["dataset"] == dataset])
         grids = []
         for metric in ("accuracy", "micro_f1"):
             title = f"{measure_name(metric)} on {dataset}"
-            values, table, figure = heat_map(averages, ("n_components", "n_groups"), metric, title)
+            values, table, picture = heat_map(averages, ("n_components", "n_groups"), metric, title)
             if min(values.shape) < 2 or values.isna().to_numpy().mean() > 0.5:
                 break  # a data set of another experiment, which varies one of them only
-            tables[f"{dataset}_{metric}"], figures[f"groups_{dataset}_{metric}"] = table, figure
+            tables[f"{dataset}_{metric}"] = table
+            pictures.append(picture)
             grids.append(values)
         else:
             findings.append(_finding(dataset, *grids))
-    return Exhibit((), tables, figures, findings)
+    return Exhibit((), tables, pictures, findings)
 
 
 def _belongs(setting: dict[str, Any]) -> bool:

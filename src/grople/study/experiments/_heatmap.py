@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,25 +10,26 @@ import numpy as np
 import pandas as pd
 
 from grople.baselines import make_method
-from grople.pages import Table
+from grople.inspection import Picture, Table
+from grople.published import published_stages
+from grople.solver import Settings
 from grople.study._data import load_fold
 from grople.study._experiment import (
     Exhibit,
     Experiment,
-    Figure,
     Finding,
     Scope,
     plan_folds,
     verdict_on,
 )
-from grople.study._methods import product
 from grople.study._plots import plot_presence
-from grople.study._published_runs import published_stages
 from grople.study._store import Run
+from grople.study._tables import picture_id
 
 #: The paper's method as published, and the library's.
 PUBLISHED, LIBRARY = "GroPLE", "GroPLE (library)"
-SETTINGS = product(n_components=[100], n_groups=[5], lambda_1=[1e-3], lambda_2=[1.0, 10.0])
+SHAPE = {"n_components": 100, "n_groups": 5, "lambda_1": 1e-3}
+SETTINGS = [SHAPE | {"lambda_2": weight} for weight in (1.0, 10.0)]
 #: The share of zero rows from which on rows count as sparse, and the overlap up to which the
 #: dimensions of groups count as different.
 SPARSE, DIFFERENT = 0.3, 0.5
@@ -48,8 +48,9 @@ def sparsity_runs(job: Sequence[Run]) -> Iterator[tuple[Run, dict[str, Any]]]:
     for run in job:
         fold = load_fold(run.dataset, run.fold)
         if run.method == PUBLISHED:
-            groups, fit = published_stages(fold.moments, run.parameters, run.seed)
-            V = fit.V
+            settings = Settings(**run.parameters, seed=run.seed)
+            found, fit = published_stages(fold.moments.labels, settings)
+            groups, V = found.membership, fit.V
         else:
             model = make_method("grople", "sign", random_state=run.seed, **run.parameters)
             model.fit(fold.X, fold.B)
@@ -61,7 +62,7 @@ def sparsity_runs(job: Sequence[Run]) -> Iterator[tuple[Run, dict[str, Any]]]:
 
 def show(runs: pd.DataFrame) -> Exhibit:
     """Return the pattern of each embedding and what became of the claim."""
-    rows, figures, findings = [], {}, []
+    rows, pictures, findings = [], [], []
     for run in runs[runs["task"] == "sparsity"].itertuples():
         sizes, weight = run.result["sizes"], run.parameters["lambda_2"]
         names = [f"group {k + 1} ({size})" for k, size in enumerate(sizes)]
@@ -80,11 +81,15 @@ def show(runs: pd.DataFrame) -> Exhibit:
             ]
         )
         title = f"{run.method}, λ2 = {weight:g}, {run.dataset}"
-        figures[f"heatmap_{title}"] = Figure(
-            partial(plot_presence, lengths, title),
-            f"{title}: lengths of the rows of V in each group of labels (its size in brackets); "
-            "blank is exactly zero.",
-            f"{zero:.0%} of the pattern is zero.",
+        pictures.append(
+            Picture(
+                plot_presence(lengths, title),
+                picture_id("groups", title),
+                title,
+                "Lengths of the rows of V in each group of labels (its size in brackets); blank is "
+                "exactly zero.",
+                f"{zero:.0%} of the pattern is zero.",
+            )
         )
         if run.method == PUBLISHED:
             findings.append(
@@ -101,7 +106,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
         "Overlap: mean Jaccard index of the dimensions that two groups use."
     )
     table = Table(columns, rows, note=note, caption="Row sparsity of V")
-    return Exhibit((), {"patterns": table} if rows else {}, figures, findings)
+    return Exhibit((), {"patterns": table} if rows else {}, pictures, findings)
 
 
 def _overlap(used: Any) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import ParameterGrid
 
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._frames import average_runs, data_sets, published_grople
-from grople.study._methods import known_setting, product
+from grople.study._methods import known_setting
 from grople.study._published_runs import published_runs
 from grople.study._store import Run
 from grople.study._tables import heat_map
@@ -28,10 +29,10 @@ def plan(scope: Scope) -> list[Run]:
     searched = SEARCHED[:2] if scope.small else SEARCHED
     found = []
     for dataset in scope.having(*DATASETS)[: 1 if scope.quick else None]:
-        pairs = product(alpha=searched, beta=searched)
+        pairs = list(ParameterGrid({"alpha": searched, "beta": searched}))
         if known := known_setting("GroPLE", dataset):
             pairs.append({"alpha": known["alpha"], "beta": known["beta"]})
-        for weight in product(lambda_1=weights, lambda_2=weights):
+        for weight in ParameterGrid({"lambda_1": weights, "lambda_2": weights}):
             settings = [SHAPE | weight | pair for pair in pairs]
             found += plan_folds("published", dataset, "GroPLE", settings, scope)
     return found
@@ -40,19 +41,20 @@ def plan(scope: Scope) -> list[Run]:
 def show(runs: pd.DataFrame) -> Exhibit:
     """Return a heat map a data set, and what became of the claim."""
     found = published_grople(runs, lambda setting: SHAPE.items() <= setting.items())
-    tables, figures, findings = {}, {}, []
+    tables, pictures, findings = {}, [], []
     for dataset in data_sets(found):
         averages = average_runs(found[found["dataset"] == dataset])
         title = f"Accuracy on {dataset}"
-        values, table, figure = heat_map(averages, ("lambda_1", "lambda_2"), "accuracy", title)
+        values, table, picture = heat_map(averages, ("lambda_1", "lambda_2"), "accuracy", title)
         if min(values.shape) > 1:
-            tables[dataset], figures[f"sensitivity_{dataset}"] = table, figure
+            tables[dataset] = table
+            pictures.append(picture)
             findings.append(_finding(dataset, values))
     note = (
         "As published (K = 5, d = 100); for each pair the best of the searched (α, β) by accuracy: "
         "of each every third value of the full grid of nine."
     )
-    return Exhibit([note] if tables else [], tables, figures, findings)
+    return Exhibit([note] if tables else [], tables, pictures, findings)
 
 
 def _finding(dataset: str, values: pd.DataFrame) -> Finding:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from grople.pages import Cell, Table
-from grople.study._experiment import Exhibit, Experiment, Figure, Finding, verdict_on
+from grople.inspection import Cell, Picture, Table
+from grople.study._experiment import Exhibit, Experiment, Finding, verdict_on
 from grople.study._frames import ranked_methods, score_ranks
 from grople.study._plots import plot_critical_difference
 from grople.study._printed import METRICS, PAPER_METHODS, PRINTED, measure_name, printed_ranks
 from grople.study._statistics import MIN_DATASETS, friedman, nemenyi, uneven_rows
+from grople.study._tables import picture_id
 from grople.study.experiments._comparison import EXPERIMENT as COMPARISON
 from grople.study.experiments._comparison import TITLES, protocol_cells
 
@@ -23,7 +24,7 @@ def show(runs: pd.DataFrame) -> Exhibit:
     """Return the tests and a critical-difference diagram for each measure."""
     printed = {metric: printed_ranks(metric, corrected=True) for metric in METRICS}
     tables = {"printed": _table(printed, "From the printed ranks, the misprint put right")}
-    figures = {f"printed_{m}": _diagram(ranks, m, "printed") for m, ranks in printed.items()}
+    pictures = _diagrams(printed, "printed")
     notes, findings = _misprint(), [_printed_finding(printed)]
     for protocol, title in TITLES.items():
         # Only the methods that the claim is about: a variant of GroPLE is no competitor of GroPLE.
@@ -34,14 +35,14 @@ def show(runs: pd.DataFrame) -> Exhibit:
         n = len(ours[METRICS[0]])
         if n >= MIN_DATASETS and "GroPLE" in methods and len(methods) > 1:
             tables[protocol] = _table(ours, f"Our ranks, {title}, {n} data sets")
-            figures |= {f"{protocol}_{m}": _diagram(ranks, m, title) for m, ranks in ours.items()}
+            pictures += _diagrams(ours, title)
             findings.append(_finding(ours, title, n))
         elif len(cells):
             notes.append(
                 f"{title.capitalize()}: nothing is tested, for {n} data sets that all methods were "
                 f"run on are fewer than {MIN_DATASETS}."
             )
-    return Exhibit(notes, tables, figures, findings)
+    return Exhibit(notes, tables, pictures, findings)
 
 
 def _misprint() -> list[str]:
@@ -102,14 +103,20 @@ def _table(ranks: dict[str, pd.DataFrame], caption: str) -> Table:
     return Table(columns, rows, caption=caption, note=note, digits=4)
 
 
-def _diagram(ranks: pd.DataFrame, metric: str, source: str) -> Figure:
-    told = ", ".join(f"{method} {rank:.2f}" for method, rank in ranks.mean().sort_values().items())
-    return Figure(
-        lambda: plot_critical_difference(nemenyi(ranks), list(ranks.columns)),
-        f"{measure_name(metric)}, {source}, {len(ranks)} data sets: methods joined by a bar do not "
-        "differ by more than the critical difference.",
-        f"Critical-difference diagram of average ranks: {told}.",
-    )
+def _diagrams(ranks: dict[str, pd.DataFrame], source: str) -> list[Picture]:
+    return [
+        Picture(
+            plot_critical_difference(nemenyi(table), list(table.columns)),
+            picture_id("cd", source, metric),
+            f"Average ranks by {measure_name(metric)}, {source}",
+            f"Over {len(table)} data sets; methods joined by a bar do not differ by more than the "
+            "critical difference (CD).",
+            ", ".join(
+                f"{method} {rank:.2f}" for method, rank in table.mean().sort_values().items()
+            ),
+        )
+        for metric, table in ranks.items()
+    ]
 
 
 EXPERIMENT = Experiment(
