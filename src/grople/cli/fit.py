@@ -233,7 +233,7 @@ def _update(
     quiet: bool,
     json: bool,
 ) -> None:
-    from grople.pages.files import write_text
+    from grople.inspection import write_text
     from grople.tagging.changing import change_tagger
     from grople.tagging.fitting import load_tagger
 
