@@ -31,8 +31,7 @@ from grople.metrics import example_f1
 from grople.moments import LabelMoments
 from grople.optim import block_lanczos, top_eigenvectors
 from grople.solver._embedding import START_TOL
-from grople.solver._groups import SCALE_NEIGHBOUR, spectral_affinity
-from grople.solver._label_graph import spectral_graph
+from grople.solver._label_graph import spectral_affinity, spectral_graph
 
 #: Tens of minutes of work.
 ON_REQUEST = True
@@ -210,7 +209,7 @@ def many_labels(L: int, d: int) -> str:
         return eigh(spectral_affinity(labels), subset_by_index=[L - 10, L - 1])[0]
 
     def by_graph() -> Any:
-        return top_eigenvectors(spectral_graph(labels, SCALE_NEIGHBOUR).__matmul__, L, 10)[0]
+        return top_eigenvectors(spectral_graph(labels).__matmul__, L, 10)[0]
 
     def by_arpack() -> Any:
         operator = LinearOperator((L, L), matvec=lambda v: product(v[:, None]).ravel(), dtype=float)

@@ -21,16 +21,16 @@ from grople import GroPLE, GroPLECV
 from grople.datasets import load, read
 from tests.conftest import data_dir
 
-FAST = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+FAST = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 REAL = ("bibtex", "medical", "rcv1subset1", "scene", "CAL500")
 
 
 @cache
 def rows_of(name: str) -> tuple[Any, Any]:
-    """Return features and labels of a data set, at most 1,200 rows."""
+    """Return features and labels of a data set, at most 800 rows."""
     if name == "texts":
         data = load("debtags-mini")
-        return data.X[:1200], sp.csr_array(data.Y)[:1200]
+        return data.X[:800], sp.csr_array(data.Y)[:800]
     if name == "odd":
         rng = np.random.default_rng(0)
         X = rng.standard_normal((600, 12)) * 10.0 ** np.linspace(-9, 9, 12)
@@ -46,7 +46,7 @@ def rows_of(name: str) -> tuple[Any, Any]:
         pytest.skip("real data sets not found: set GROPLE_DATA")
     data = read(folder / "npz" / f"{name}.npz")
     X = normalize(data.X) if sp.issparse(data.X) else data.X
-    return X[:1200], sp.csr_array(data.Y)[:1200]
+    return X[:800], sp.csr_array(data.Y)[:800]
 
 
 def fitted(X: Any, B: Any, weights: Any = None, like: Any = None, **parameters: Any) -> GroPLE:

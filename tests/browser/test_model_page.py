@@ -88,9 +88,9 @@ def test_a_portrait_shows_the_features_behind_a_label(browser, page_file, seen):
     browser.complaints()
     assert browser.run(PORTRAIT) == "topic 7"
     shown = browser.run(BARS.format(0))
-    assert shown == [seen.feature_names[j] for j in seen.top_features[7]]
+    assert shown == [seen.feature_names[j] for j in seen.top_features.numbers[7]]
     near = browser.run(BARS.format(1))
-    assert near == [seen.label_names[j] for j in seen.nearest[7][: len(near)]]
+    assert near == [seen.label_names[j] for j in seen.nearest.numbers[7][: len(near)]]
     # From there on to a neighbour, and back.
     browser.run("document.querySelectorAll('#portrait .bars')[1].querySelector('a').click()")
     browser.complaints()

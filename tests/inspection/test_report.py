@@ -20,7 +20,7 @@ from grople.baselines import BSVM, LLSF, PLST, Ridge
 from grople.datasets import load, make_grouped_multilabel
 from grople.decision import HeldOut, HeldOutBlock, Rule, fit_decision
 from grople.inspection import (
-    expert_table,
+    Table,
     given_labels,
     inspect_model,
     label_quality,
@@ -28,6 +28,7 @@ from grople.inspection import (
     quality_words,
     rare_label_words,
     reliability,
+    summary_parts,
 )
 
 
@@ -58,9 +59,9 @@ def test_top_features_have_the_largest_effects(seen, model, data):
     assert seen.feature_names == tuple(data.feature_names)
     for i in range(seen.n_labels):
         best = np.sort(np.abs(expected[i]))[::-1][:5]
-        np.testing.assert_allclose(np.abs(seen.feature_effects[i]), best, rtol=1e-8)
+        np.testing.assert_allclose(np.abs(seen.top_features.values[i]), best, rtol=1e-8)
         np.testing.assert_allclose(
-            seen.feature_effects[i], expected[i, seen.top_features[i]], rtol=1e-8
+            seen.top_features.values[i], expected[i, seen.top_features.numbers[i]], rtol=1e-8
         )
 
 
@@ -71,9 +72,7 @@ def test_nearest_labels_have_the_largest_cosines(seen, model, data):
     np.fill_diagonal(cosines, -np.inf)
     for i in range(seen.n_labels):
         # Products of 25 numbers near one: rounding stays far below 1e-8.
-        np.testing.assert_allclose(
-            seen.nearest_cosines[i], np.sort(cosines[i])[::-1][:5], atol=1e-8
-        )
+        np.testing.assert_allclose(seen.nearest.values[i], np.sort(cosines[i])[::-1][:5], atol=1e-8)
 
 
 def test_labels_seen_together_are_the_most_correlated(seen, data):
@@ -82,11 +81,13 @@ def test_labels_seen_together_are_the_most_correlated(seen, data):
     np.fill_diagonal(correlation, -np.inf)
     for i in range(seen.n_labels):
         np.testing.assert_allclose(
-            np.sort(correlation[i, seen.together[i]]), np.sort(correlation[i])[-5:], atol=1e-12
+            np.sort(correlation[i, seen.together.numbers[i]]),
+            np.sort(correlation[i])[-5:],
+            atol=1e-12,
         )
-        assert (np.diff(seen.together_shares[i]) <= 0).all()
-        share = B[B[:, i] == 1][:, seen.together[i]].mean(axis=0)
-        np.testing.assert_allclose(seen.together_shares[i], share)
+        assert (np.diff(seen.together.values[i]) <= 0).all()
+        share = B[B[:, i] == 1][:, seen.together.numbers[i]].mean(axis=0)
+        np.testing.assert_allclose(seen.together.values[i], share)
 
 
 def test_groups_hold_every_label_once_most_frequent_first(seen, model, data):
@@ -239,7 +240,7 @@ def test_every_linear_model_can_be_inspected(estimator, data):
     seen = inspect_model(model)
     assert seen.kind == type(estimator).__name__
     assert seen.label_names[:2] == ("label 0", "label 1")
-    assert seen.top_features.shape == (15, 10)
+    assert seen.top_features.numbers.shape == (15, 10)
     # Without a measure to maximise, what the moments imply is all there is, if there are moments.
     assert seen.held_out == (estimator.decision != "sign")
     assert (seen.quality is None) == (seen.kind == "BSVM")
@@ -280,7 +281,7 @@ def test_experts_are_shown_by_their_weight(data):
     model = GroPLE(n_groups=3, random_state=0).fit(data.X, data.Y)
     seen = inspect_model(model)
     assert [each["expert"] for each in seen.experts] == ["linear", "kernel", "forest"]
-    table = expert_table(seen)
+    (table,) = [p for p in summary_parts(seen) if isinstance(p, Table) and "weight" in p.columns]
     assert [row[1].value for row in table.cells] == [each["weight"] for each in model.selection_]
     assert "Importance by" in model_page(seen)
     # Weights are those of the linear expert, whatever else counts.
@@ -342,8 +343,8 @@ def test_the_words_behind_real_tags_are_those_a_person_would_name():
         ("implemented-in::perl", "perl", "devel::lang:perl"),
     ]:
         i = seen.number_of(label)
-        assert word in [seen.feature_names[j] for j in seen.top_features[i, :3]]
-        assert neighbour in [seen.label_names[j] for j in seen.nearest[i]]
+        assert word in [seen.feature_names[j] for j in seen.top_features.numbers[i, :3]]
+        assert neighbour in [seen.label_names[j] for j in seen.nearest.numbers[i]]
 
 
 def test_a_foreign_estimator_is_refused_in_words(data):
@@ -358,7 +359,7 @@ def test_classes_labels_without_rows_and_odd_shapes(data):
     classes = np.array(["a", "b"])[(X[:, 0] > np.median(X[:, 0])).astype(int)]
     one = inspect_model(GroPLE().fit(X, classes))
     assert one.label_names == ("b",)
-    assert one.nearest.shape == (1, 0)
+    assert one.nearest.numbers.shape == (1, 0)
     assert one.label_map.shape == (1, 2)
     never = data.Y.toarray()
     never[:, 4] = 0

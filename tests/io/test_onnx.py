@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from grople.baselines import Ridge
 from grople.datasets import load, make_grouped_multilabel
 from grople.decision import Rule
 from grople.estimators import MultilabelDecisionClassifier
+from grople.experts import Stack
 from grople.features import fit_text, plain_columns
 from grople.io import export_onnx
 from grople.io._graph import Graph
@@ -39,6 +41,8 @@ X, Y = DATA.X.toarray().astype(np.float32), DATA.Y.toarray()
 ROUNDED = {"rtol": 1e-6, "atol": 1e-6}
 #: The networks of a re-ranker compute in 32 bits, on either side.
 NARROW = {"rtol": 0, "atol": 1e-5}
+#: What is steep in the curves of experts enlarges that rounding, and that of trees.
+LINEAR = partial(GroPLE, experts=["linear"])
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +108,7 @@ def test_every_estimator(tmp_path: Path, estimator: Any) -> None:
     ids=["two classes", "three classes", "one class", "one label"],
 )
 def test_every_kind_of_target(tmp_path: Path, y: Any) -> None:
-    model = GroPLE(5).fit(X, y)
+    model = LINEAR(5).fit(X, y)
     export_onnx(model, tmp_path / "m.onnx")
     assert_agrees(tmp_path / "m.onnx", model, X)
 
@@ -116,7 +120,7 @@ def embedded() -> tuple[Any, Any]:
     # Labels on the very same rows have the same scores but for rounding, which decides what comes
     # first where the order counts: one of each is enough here.
     _, kept = np.unique(data.Y[:600].toarray(), axis=1, return_index=True)
-    model = GroPLE(40, gamma=1.0).fit(rows[:600], data.Y[:600, kept])
+    model = LINEAR(40, gamma=1.0).fit(rows[:600], data.Y[:600, kept])
     assert model.decision_.reranker is not None
     return model, rows[3000:].toarray()
 
@@ -181,7 +185,7 @@ def test_any_curve(steps: list[float], start: float, seed: int) -> None:
 def test_a_re_ranker(tmp_path: Path, n_labels: int, signed: bool) -> None:
     data = make_grouped_multilabel(400, 20, n_labels, n_groups=3, random_state=1)
     rows = data.X.toarray().astype(np.float32) - np.float32(signed)
-    model = GroPLE(5, 3, decision=Rule(context=True)).fit(rows, data.Y)
+    model = LINEAR(5, 3, decision=Rule(context=True)).fit(rows, data.Y)
     decision = model.decision_
     scores = model.decision_function(rows)
     # The re-ranker has something to say, so that a graph without it would not agree.
@@ -194,7 +198,7 @@ def test_a_re_ranker(tmp_path: Path, n_labels: int, signed: bool) -> None:
 
 @pytest.mark.parametrize("size", [1e5, 1e7, 1e12, 1e30])
 def test_scores_far_from_all_others(tmp_path: Path, size: float) -> None:
-    model = GroPLE(5, 3, decision=Rule(context=True)).fit(MANY.X, MANY.Y)
+    model = LINEAR(5, 3, decision=Rule(context=True)).fit(MANY.X, MANY.Y)
     assert model.decision_.reranker is not None
     export_onnx(model, tmp_path / "m.onnx")
     rows = np.vstack([MANY.X.toarray(), -MANY.X.toarray()]).astype(np.float32)
@@ -208,7 +212,7 @@ def test_a_re_ranker_with_labels_that_tie(tmp_path: Path) -> None:
     rows = MANY.X.toarray().astype(np.float32)
     # Every label a dozen times, so that scores tie; and more labels than candidates.
     often = np.repeat(MANY.Y.toarray(), 12, axis=1)
-    model = GroPLE(decision=Rule(context=True)).fit(rows, often)
+    model = LINEAR(decision=Rule(context=True)).fit(rows, often)
     assert model.decision_.reranker.n_candidates < often.shape[1]
     export_onnx(model, tmp_path / "m.onnx")
     assert_agrees(tmp_path / "m.onnx", model, rows, **NARROW)
@@ -228,7 +232,7 @@ def test_a_re_ranker_with_a_large_table(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_rows_that_repeat_training_rows(tmp_path: Path) -> None:
     twice = np.repeat(np.arange(90), 3)
-    model = GroPLE(5, 3).fit(X[twice], Y[twice])
+    model = LINEAR(5, 3).fit(X[twice], Y[twice])
     assert model.decision_.copies is not None
     (warning,) = exported(model, tmp_path / "m.onnx")
     assert "those of new rows" in warning
@@ -247,13 +251,13 @@ def test_what_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ModelFileError, match="no model of grople"):
         export_onnx(LogisticRegression(), tmp_path / "m.onnx")
     other = MultilabelDecisionClassifier(LogisticRegression(), decision="sign")
-    with pytest.raises(ModelFileError, match="linear"):
+    with pytest.raises(ModelFileError, match="cannot be exported"):
         export_onnx(other.fit(X, sp.csr_array(Y)), tmp_path / "m.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_map_in_single_precision_is_widened(tmp_path: Path) -> None:
-    model = GroPLE(decision="sign").fit(sp.csr_array(X), Y)
+    model = LINEAR(decision="sign").fit(sp.csr_array(X), Y)
     fitted = model.fitted_model_
     narrow = replace(fitted.scorer, Z=fitted.scorer.Z.astype(np.float32))
     model._model = replace(fitted, scorer=narrow)
@@ -261,3 +265,23 @@ def test_a_map_in_single_precision_is_widened(tmp_path: Path) -> None:
     found = outputs(tmp_path / "model.onnx", X)["scores"]
     # The model itself multiplies in single precision here.
     np.testing.assert_allclose(found, model.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_experts_answer_as_in_the_library(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    if kind == "dense":
+        X = rng.normal(size=(700, 5)).astype(np.float32).astype(float)
+        radius = np.abs(X[:, :2]).sum(axis=1)
+        Y = np.c_[radius < 1, radius > 2, X[:, 2] > 0, np.zeros(700, bool)].astype(int)
+    else:
+        data = load("debtags-mini")
+        X, Y = sp.csr_array(data.X[:700, :300]).toarray(), data.Y[:700, :40]
+        X = X.astype(np.float32).astype(float)
+        Y = sp.csr_array(Y).toarray()
+    model = GroPLE(random_state=0).fit(X[:500], Y[:500])
+    assert isinstance(model.fitted_model_.scorer, Stack)
+    export_onnx(model, tmp_path / "model.onnx")
+    found = outputs(tmp_path / "model.onnx", X[500:].astype(np.float32))
+    np.testing.assert_allclose(found["scores"], model.decision_function(X[500:]), atol=2e-4)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(X[500:]), atol=2e-4)

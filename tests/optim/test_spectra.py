@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grople.optim import Spectrum, block_lanczos, largest_eigenvalue, top_eigenvectors
+from grople.optim import (
+    Spectrum,
+    block_lanczos,
+    cross_approximation,
+    largest_eigenvalue,
+    top_eigenvectors,
+)
 
 
 def gram(seed=0, n=30, d=20):
@@ -145,13 +151,11 @@ def residuals(matrix, values, vectors):
     return np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
 
 
-@pytest.mark.parametrize("started", [False, True])
 @pytest.mark.parametrize("n_vectors", [20, 50])
 @pytest.mark.parametrize("spectrum", SPECTRA)
-def test_values_are_those_of_the_matrix(spectrum, n_vectors, started):
+def test_values_are_those_of_the_matrix(spectrum, n_vectors):
     operator = Counted(SPECTRA[spectrum])
-    start = np.random.default_rng(3).standard_normal((SIZE, n_vectors + 1)) if started else None
-    values, vectors = block_lanczos(operator, SIZE, n_vectors, start=start)
+    values, vectors = block_lanczos(operator, SIZE, n_vectors)
     expected = np.linalg.eigvalsh(operator.matrix)[::-1][:n_vectors]
     scale = np.abs(SPECTRA[spectrum]).max()
     # The matrix itself is known to eps times its norm.
@@ -169,20 +173,11 @@ def test_every_residual_is_within_the_tolerance(tol):
     assert np.all(residuals(operator.matrix, values, vectors) <= 1.001 * tol * values)
 
 
-def test_a_looser_tolerance_and_a_good_start_save_products():
-    strict, loose, begun = (Counted(SPECTRA["natural"]) for _ in range(3))
+def test_a_looser_tolerance_saves_products():
+    strict, loose = (Counted(SPECTRA["natural"]) for _ in range(2))
     block_lanczos(strict, SIZE, 50)
     block_lanczos(loose, SIZE, 50, tol=1e-2)
-    near = begun.vectors[:, :51] + 1e-6 * np.random.default_rng(1).standard_normal((SIZE, 51))
-    values, _ = block_lanczos(begun, SIZE, 50, tol=1e-2, start=near)
-    assert begun.columns == 51 < loose.columns < strict.columns
-    np.testing.assert_allclose(values, SPECTRA["natural"][:50], rtol=1e-4)
-
-
-def test_a_start_of_nothing_is_none():
-    operator = Counted(SPECTRA["natural"])
-    values, _ = block_lanczos(operator, SIZE, 40, start=np.zeros((SIZE, 0)))
-    np.testing.assert_allclose(values, SPECTRA["natural"][:40], rtol=1e-8)
+    assert loose.columns < strict.columns
 
 
 def test_the_same_in_every_run():
@@ -194,3 +189,53 @@ def test_what_could_not_be_certified_is_said(monkeypatch):
     monkeypatch.setattr("grople.optim._spectra.RESTARTS", 1)
     with pytest.warns(RuntimeWarning, match="eigenvectors are known to .* only"):
         block_lanczos(Counted(np.linspace(-1, 1, SIZE)), SIZE, 40)
+
+
+# Cross approximation
+
+
+def approximated(A, **settings):
+    U, W = cross_approximation(lambda rows: A[rows].copy(), len(A), **settings)
+    return U @ W, len(W)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-10])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.exp(-x * y),
+        lambda x, y: 1.0 / (1.0 + x + y),
+        lambda x, y: np.exp(-2 * np.cosh(x - y)),
+    ],
+)
+def test_smooth_functions_need_few_terms(function, tol):
+    x = np.random.default_rng(0).uniform(0, 6, 800)
+    A = function(x[:, None], x[None])
+    found, n_terms = approximated(A, tol=tol)
+    # Checked on 256 of the 800 rows; the others of a smooth function are no worse by much.
+    assert np.abs(found - A).max() <= 10 * tol * A.max()
+    assert n_terms < 50
+
+
+def test_low_rank_is_exact():
+    B = np.random.default_rng(0).standard_normal((300, 7))
+    found, n_terms = approximated(B @ B.T)
+    np.testing.assert_allclose(found, B @ B.T, atol=1e-9 * np.abs(B @ B.T).max())
+    assert n_terms <= 9
+
+
+def test_a_matrix_of_blocks_is_not_left_half_way():
+    # A row of one block says nothing of the others: only the check on random rows finds them.
+    A = np.kron(np.eye(5), np.ones((40, 40)))
+    found, n_terms = approximated(A)
+    np.testing.assert_allclose(found, A, atol=1e-12)
+    assert n_terms == 5
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_zero_and_tiny_matrices(size):
+    found, n_terms = approximated(np.zeros((size, size)))
+    assert found.shape == (size, size)
+    assert n_terms == 0
+    A = np.random.default_rng(1).standard_normal((size, size))
+    np.testing.assert_allclose(approximated(A + A.T)[0], A + A.T, atol=1e-8)

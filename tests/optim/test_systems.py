@@ -13,6 +13,7 @@ from grople.optim import (
     leading_part,
     low_rank,
     orthonormal,
+    solve_ridge_systems,
 )
 
 
@@ -46,6 +47,27 @@ def test_conjugate_gradient_solves_every_shift(preconditioner, started):
     for j, shift in enumerate(shifts):
         expected = np.linalg.solve(A + shift * np.eye(20), right[:, j])
         np.testing.assert_allclose(solution[:, j], expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 90.0, 1e4])
+@pytest.mark.parametrize("rank", [8, 30])
+def test_ridge_systems_of_any_shifts(ratio, rank):
+    A, right = gram(n=rank), np.random.default_rng(6).standard_normal((20, 4))
+    shifts = 0.5 * np.geomspace(1.0, ratio, 4)
+    expected = [
+        np.linalg.solve(A + s * np.eye(20), b) for s, b in zip(shifts, right.T, strict=True)
+    ]
+    for allowed in (1.0, 100.0, np.inf):  # by the spectrum, or by one factor
+        found = solve_ridge_systems(A, right, shifts, ratio=allowed)
+        np.testing.assert_allclose(found, np.stack(expected, axis=1), rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-40])
+def test_ridge_systems_without_a_ridge_have_the_shortest_solution(shift):
+    A = gram(n=8)
+    right = A @ np.random.default_rng(5).standard_normal((20, 2))
+    found = solve_ridge_systems(A, right, np.full(2, shift))
+    np.testing.assert_allclose(found, np.linalg.pinv(A, rcond=1e-10) @ right, rtol=1e-8)
 
 
 def test_shifted_systems_follow_from_one_inverse():

@@ -16,8 +16,7 @@ import grople.solver._groups
 from grople.datasets import make_grouped_multilabel
 from grople.moments import LabelMoments
 from grople.solver import GROUPINGS, Groups, group_labels
-from grople.solver._groups import spectral_affinity
-from grople.solver._label_graph import cosine_graph, spectral_graph
+from grople.solver._label_graph import cosine_graph, spectral_affinity, spectral_graph
 
 LEARNT = ["spectral", "cosine", "kmeans", "hierarchical"]
 
@@ -249,7 +248,7 @@ def test_graphs_of_many_labels_are_those_of_the_columns(case):
     np.testing.assert_allclose(cosine_graph(labels) @ every, expected, atol=1e-12)
     # The pairs that share no row are approximated to 1e-9 of the largest, then normalised.
     dense = spectral_affinity(labels)
-    np.testing.assert_allclose(spectral_graph(labels, 7) @ every, dense, atol=1e-8)
+    np.testing.assert_allclose(spectral_graph(labels) @ every, dense, atol=1e-8)
     if case == "tail":
         graph = affinity(B.toarray())
         root = graph.sum(axis=1) ** -0.5
@@ -258,7 +257,7 @@ def test_graphs_of_many_labels_are_those_of_the_columns(case):
 
 def test_what_all_pairs_have_is_of_low_rank():
     labels = LabelMoments.of(tailed(2000, 8000))
-    graph = spectral_graph(labels, 7)
+    graph = spectral_graph(labels)
     assert graph.U.shape[1] < 60
     assert graph.sparse.nnz == sp.csr_array(labels.cooccurrence).nnz
 

@@ -111,18 +111,6 @@ def test_without_beta_it_is_the_kronecker_system(
     np.testing.assert_allclose(solved.intercept, middle if intercept else 0 * middle, atol=1e-4)
 
 
-@pytest.mark.parametrize("correlation", ["laplacian", "psd"])
-@pytest.mark.parametrize("ratio", [1.5, 90.0, 1e4])
-def test_nearby_shifts_and_the_spectrum_agree(correlation, ratio, monkeypatch):
-    X, B = data()
-    found = problem(X, B, correlation=correlation)
-    alpha = 0.5 * (ratio - 1) / found.relation_spectrum.values[-1]
-    nearby = found.solve(alpha, 0.0, 0.5)
-    monkeypatch.setattr("grople.solver._mapping.NEARBY", 0.0)
-    exact = problem(X, B, correlation=correlation).solve(alpha, 0.0, 0.5)
-    np.testing.assert_allclose(nearby.Z, exact.Z, rtol=1e-8, atol=1e-11)
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("gamma", [1e-12, 1e-16, 1e-40])
 def test_few_rows_with_hardly_any_ridge(form, gamma):

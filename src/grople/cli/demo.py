@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
 from grople.cli.card import show_card
 from grople.cli.console import make_console, print_json, progress
+from grople.cli.inspect import show_parts
 from grople.cli.options import Json, Quiet, check_target
 from grople.cli.quality import show_quality
 from grople.errors import MissingExtraError
@@ -65,11 +65,7 @@ def demo(
             bundle.X[train], named_labels(bundle.Y[train], bundle.label_names)
         )
         found = inspect_model(model, bundle.feature_names, comparison=compared.to_dict())
-        names = bundle.row_names or [f"row {i}" for i in range(bundle.n_rows)]
-        examples = choose_examples(
-            model, bundle.X[test], bundle.Y[test], row_names=np.asarray(names)[test],
-            label_names=bundle.label_names, feature_names=bundle.feature_names,
-        )  # fmt: skip
+        examples = choose_examples(model, bundle, test)
         right = counts(bundle.Y[test], model.predict(bundle.X[test]))
         words = share_words(right.micro_precision(), right.micro_recall())
         report("report", 1, 2)
@@ -82,22 +78,20 @@ def demo(
         )
     elif not quiet:
         _show(compared, words, examples, found, console)
-        console.print(f"\nwrote {written}" if written else f"\n{trouble}", soft_wrap=True)
+        console.print(f"wrote {written}" if written else trouble, soft_wrap=True)
 
 
 def _show(
     compared: Comparison, words: str, examples: list[Example], found: ModelReport, console: Console
 ) -> None:
-    from grople.inspection import group_table, plain_text
+    from grople.inspection import group_table
 
     console.print()
     show_quality(compared, console)
-    console.print(f"\n{plain_text(words)}, on packages it has not seen; four of them")
-    for example in examples:
-        console.print()
-        console.print(example.table())
     console.print()
-    console.print(group_table(found, len(found.groups)))
+    tables = [example.table() for example in examples]
+    told = f"{words}, on packages it has not seen; four of them:"
+    show_parts([told, *tables, group_table(found, len(found.groups))], console)
 
 
 def _write_report(
@@ -114,16 +108,7 @@ def _write_report(
 
 
 def _page(card: Summary, words: str, examples: list[Example], found: ModelReport) -> str:
-    from grople.inspection import (
-        FOOTER,
-        MODEL_ASSETS,
-        Columns,
-        Facts,
-        Section,
-        model_data,
-        model_sections,
-        render_page,
-    )
+    from grople.inspection import Columns, Facts, Section, model_page
 
     facts = Facts(
         [
@@ -133,22 +118,12 @@ def _page(card: Summary, words: str, examples: list[Example], found: ModelReport
             ("labels a row", card.cardinality, f"at most {card.max_labels_in_row}"),
         ]
     )
-    shown = [*card.notes, *card.warnings]
-    tables = [example.table() for example in examples]
-    return render_page(
-        "A walk through GroPLE",
-        [
-            Section("data", "The data", [facts, *shown], card.source or ""),
-            Section(
-                "examples",
-                "Four packages it has not seen",
-                [f"{words}, on {card.instances // FOLDS:,} packages.", Columns(tables)],
-                "All that is known of a package are words of its description.",
-            ),
-            *model_sections(found),
-        ],
-        subtitle="Multi-label learning, from a data set to tags for packages it has not seen",
-        footer=FOOTER,
-        assets=MODEL_ASSETS,
-        data=model_data(found),
+    tables = Columns([example.table() for example in examples])
+    told = (
+        f"{words}, on {card.instances // FOLDS:,} packages, known by words of their descriptions."
     )
+    sections = [
+        Section("data", "The data", [card.source or "", facts, *card.notes, *card.warnings]),
+        Section("examples", "Four packages it has not seen", [told, tables]),
+    ]
+    return model_page(found, title="A walk through GroPLE", first=sections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from grople.cli import options as o
 from grople.cli.console import make_console, print_json, progress
 
 if TYPE_CHECKING:
-    from grople.inspection import ModelReport, Table
+    from grople.inspection import Table
 
 __all__ = ["EXAMPLES", "inspect"]
 
@@ -24,8 +25,6 @@ Examples:
   grople inspect tags.grople --size
   grople inspect tags.grople --json | jq '.groups[0].labels'
 """
-#: Groups and labels shown.
-SHOWN_GROUPS, SHOWN_FREQUENT, SHOWN_HARD = 40, 10, 5
 #: What the parts of a model file hold, by the beginning of the names of their arrays.
 PARTS = {
     "fitted.scorer": "maps from features to scores",
@@ -64,7 +63,13 @@ def inspect(
         o.check_target(output, model)
     with progress(quiet or json) as report:
         report("reading", 0, 3)
-        from grople.inspection import inspect_model, label_tables, model_page, write_text
+        from grople.inspection import (
+            inspect_model,
+            label_parts,
+            model_page,
+            summary_parts,
+            write_text,
+        )
         from grople.io import read_model
 
         saved = read_model(model, with_rows=False)
@@ -87,53 +92,26 @@ def inspect(
     if quiet:
         return
     console = make_console()
-    for number in numbers:
-        for table in label_tables(seen, number):
-            console.print(table)
-        console.print()
     if size:
         console.print(_size_table(sizes))
-    elif output is None and not numbers:
-        _show_summary(seen, console)
+    elif numbers:
+        for number in numbers:
+            show_parts(label_parts(seen, number), console)
+    elif output is None:
+        console.print(f"{seen.kind}: {seen.summary}\n", style="bold")
+        show_parts(summary_parts(seen), console)
+        console.print("a page with all of it: grople inspect MODEL -o model.html", style="dim")
     if output is not None:
         console.print(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB", soft_wrap=True)
 
 
-def _show_summary(seen: ModelReport, console: Console) -> None:
-    from grople.inspection import (
-        expert_table,
-        frequent_labels,
-        group_table,
-        hard_labels,
-        label_table,
-        measures_table,
-        plain_text,
-        quality_words,
-        rare_label_words,
-    )
+def show_parts(parts: Sequence[str | Table], console: Console) -> None:
+    """Print sentences and tables, with room between them."""
+    from grople.inspection import plain_text
 
-    console.print(f"{seen.kind}: {seen.summary}", style="bold")
-    for words in (quality_words(seen), rare_label_words(seen)):
-        if words:
-            console.print(f"\n{plain_text(words)}")
-    if seen.cross_validated:
+    for part in parts:
+        console.print(plain_text(part) if isinstance(part, str) else part)
         console.print()
-        console.print(measures_table(seen.cross_validated, "cross-validated when it was fitted"))
-    if seen.experts:
-        console.print()
-        console.print(expert_table(seen))
-    if seen.groups:
-        console.print()
-        console.print(group_table(seen, SHOWN_GROUPS))
-    if seen.frequencies is not None:
-        for labels, caption in (
-            (frequent_labels(seen, SHOWN_FREQUENT), "the most frequent labels"),
-            (hard_labels(seen, SHOWN_HARD), "the hardest labels, of those on 20 rows or more"),
-        ):
-            if len(labels):
-                console.print()
-                console.print(label_table(seen, labels, caption))
-    console.print("\na page with all of it: grople inspect MODEL -o model.html", style="dim")
 
 
 def _size_table(sizes: dict[str, Any]) -> Table:

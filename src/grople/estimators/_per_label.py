@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,6 @@ from sklearn.utils.parallel import Parallel, delayed
 __all__ = [
     "binary_models",
     "in_parallel",
-    "itself",
     "linear_part",
     "narrow_indices",
     "ready_rows",
@@ -22,7 +21,6 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-Result = TypeVar("Result")
 
 
 def varying_labels(B: Any) -> tuple[NDArray[np.intp], Array]:
@@ -40,10 +38,7 @@ def varying_labels(B: Any) -> tuple[NDArray[np.intp], Array]:
 
 
 def ready_rows(X: Any) -> Any:
-    """Return X as LIBSVM and LIBLINEAR take it, copied only as far as it is not so already.
-
-    That is float64, row by row, with 32-bit indices.
-    """
+    """Return X as LIBSVM and LIBLINEAR take it: float64, row by row, with 32-bit indices."""
     if not sp.issparse(X):
         return np.ascontiguousarray(X, dtype=np.float64)
     return narrow_indices(sp.csr_array(X, dtype=np.float64))
@@ -55,11 +50,6 @@ def narrow_indices(X: Any) -> Any:
         return X
     narrow = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return type(X)((X.data, *narrow), shape=X.shape)
-
-
-def itself(model: Any) -> Any:
-    """Return the model: what to keep of it is everything."""
-    return model
 
 
 def linear_part(model: Any) -> tuple[Array, float, int]:
@@ -74,10 +64,10 @@ def binary_models(
     B: Any,
     fit_params: dict[str, Any] | None = None,
     *,
-    keep: Callable[[Any], Result] = itself,
+    keep: Callable[[Any], Any] | None = None,
     n_jobs: int | None = None,
     progress: Callable[[], Any] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[Any]:
     """Fit a clone of a binary classifier to each label, and yield what is kept of each.
 
     Processes share X through a memory map (joblib), so that it is not copied for each label.
@@ -92,9 +82,9 @@ def binary_models(
         Labels, each of which some but not all rows carry.
     fit_params : dict, optional
         Passed to ``fit`` (``sample_weight``, say).
-    keep : callable
-        What to keep of a fitted model, computed where it was fitted: :func:`itself` or
-        :func:`linear_part`, say.
+    keep : callable, optional
+        What to keep of a fitted model, computed where it was fitted: :func:`linear_part`, say; by
+        default the model.
     n_jobs : int, optional
         Processes (see joblib).
     progress : callable, optional
@@ -117,12 +107,12 @@ def binary_models(
 
 
 def in_parallel(
-    work: Callable[..., Result],
+    work: Callable[..., Any],
     jobs: Any,
     *,
     n_jobs: int | None = None,
     progress: Callable[[], Any] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[Any]:
     """Yield ``work(*job)`` of each job, in order, as they are done."""
     results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*job) for job in jobs)
     for result in results:
@@ -132,13 +122,9 @@ def in_parallel(
 
 
 def _fit_binary(
-    estimator: Any,
-    X: Any,
-    n_rows: int,
-    positive: Array,
-    fit_params: dict[str, Any],
-    keep: Callable[[Any], Any],
+    estimator: Any, X: Any, n_rows: int, positive: Array, fit_params: dict[str, Any], keep: Any
 ) -> Any:
     y = np.zeros(n_rows, dtype=np.int64)
     y[positive] = 1
-    return keep(clone(estimator).fit(X, y, **fit_params))
+    model = clone(estimator).fit(X, y, **fit_params)
+    return model if keep is None else keep(model)

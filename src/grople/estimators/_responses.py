@@ -21,7 +21,6 @@ __all__ = [
     "folds_of_rows",
     "label_form",
     "n_rows",
-    "response",
     "take_params",
     "take_rows",
 ]
@@ -39,6 +38,8 @@ LARGEST = float(np.finfo(np.float32).max)
 class EstimatorScores:
     """Scores of fitted classifiers, as blocks of one column a label.
 
+    A probability p becomes the score 2p − 1.
+
     Parameters
     ----------
     models : list of classifiers
@@ -46,7 +47,7 @@ class EstimatorScores:
     active : ndarray of int
         The labels that vary.
     constants : ndarray of shape (L,)
-        Scores of the labels that do not.
+        Scores of the labels that do not: beyond all others.
     method : {"decision_function", "predict_proba"}
         What to ask the classifiers for.
     """
@@ -83,57 +84,34 @@ class EstimatorScores:
         """Return the scores of rows."""
         scores = np.tile(self.constants, (n_rows(X), 1))
         if len(self.models) == 1:
-            found = response(self.models[0], X, self.method, len(self.active))
-            scores[:, self.active] = found
+            scores[:, self.active] = self._response(self.models[0], X, len(self.active))
         else:
             for label, model in zip(self.active, self.models, strict=True):
-                scores[:, label] = response(model, X, self.method, 1).ravel()
+                scores[:, [label]] = self._response(model, X, 1)
         return scores
 
-
-def response(model: Any, X: Any, method: str, n_columns: int) -> Array:
-    """Return the scores of a fitted classifier, shape (n_rows, n_columns).
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted, with ``decision_function`` or ``predict_proba``.
-    X : rows
-        Features.
-    method : {"decision_function", "predict_proba"}
-        What to ask for. A probability p becomes the score 2p − 1.
-    n_columns : int
-        Labels (or classes); one for a classifier of two classes.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> response(model, [[0.5]], "predict_proba", 1).round(6) + 0.0
-    array([[0.]])
-    """
-    if method == "decision_function":
-        scores = model.decision_function(X)
-    else:
-        chances = model.predict_proba(X)
-        if isinstance(chances, list):  # an array of two columns for each label
-            chances = np.column_stack([chance[:, 1] for chance in chances])
-        elif n_columns == 1 and chances.shape[1] == 2:
-            chances = chances[:, 1]
-        scores = 2.0 * chances - 1.0
-    scores = np.asarray(scores, dtype=np.float64)
-    scores = scores.reshape(len(scores), -1)
-    if scores.shape[1] != n_columns:
-        raise ValueError(
-            f"{type(model).__name__}.{method} gives {scores.shape[1]} columns for {n_columns} "
-            "labels: one score a label is needed (labels='one_by_one' fits a clone to each)"
-        )
-    if np.isnan(scores).any():
-        raise ValueError(
-            f"{type(model).__name__}.{method} gives NaN for some rows: its fit diverged, or rows "
-            "lie far from all others"
-        )
-    return np.nan_to_num(scores, posinf=LARGEST, neginf=-LARGEST)
+    def _response(self, model: Any, X: Any, n_columns: int) -> Array:
+        """Return the scores of one classifier, a column for two classes."""
+        found = getattr(model, self.method)(X)
+        if self.method == "predict_proba":
+            if isinstance(found, list):  # an array of two columns for each label
+                found = np.column_stack([chance[:, 1] for chance in found])
+            elif n_columns == 1 and found.shape[1] == 2:
+                found = found[:, 1]
+            found = 2.0 * found - 1.0
+        scores = np.asarray(found, dtype=np.float64)
+        scores = scores.reshape(len(scores), -1)
+        name = f"{type(model).__name__}.{self.method}"
+        if scores.shape[1] != n_columns:
+            raise ValueError(
+                f"{name} gives {scores.shape[1]} columns for {n_columns} labels: one score a "
+                "label is needed (labels='one_by_one' fits a clone to each)"
+            )
+        if np.isnan(scores).any():
+            raise ValueError(
+                f"{name} gives NaN for some rows: its fit diverged, or rows lie far from all others"
+            )
+        return np.nan_to_num(scores, posinf=LARGEST, neginf=-LARGEST)
 
 
 def label_form(estimator: Any) -> str:
@@ -162,14 +140,12 @@ def n_rows(X: Any) -> int:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows (a slice or an array of numbers) of an array, table or list."""
+    """Return some rows (an array of numbers) of an array, table or list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if sp.issparse(X):
         return X.tocsr()[rows]
-    if hasattr(X, "shape"):
-        return X[rows]
-    return X[rows] if isinstance(rows, slice) else [X[row] for row in rows]
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
 
 
 def folds_of_rows(cv: Any, rows: Any, n: int) -> Any:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from grople.decision import HeldOut, HeldOutBlock, context_of, fit_decision
 from grople.estimators._base import LabelClassifier, no_progress, unchanged_on_error
-from grople.moments import fold_of, row_keys
-from grople.moments._keys import row_key_pairs
+from grople.moments import fold_of, row_key_pairs, row_keys
 from grople.solver import FittedModel
 from grople.solver._held_out import HELD_OUT_FOLDS
 from grople.solver._model import row_blocks

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from grople.experts._rows import each_row, is_mostly_zero
-from grople.moments import Sample
-from grople.moments._keys import Keys, canonical_rows
+from grople.moments import Sample, canonical_rows
 from grople.optim import parallel_map
 
 __all__ = ["KernelScores", "Landmarks", "fit_kernel"]
@@ -65,7 +64,7 @@ class Landmarks:
     width: float
 
     @classmethod
-    def of(cls, X: Any, keys: Keys, most: int) -> Self:
+    def of(cls, X: Any, keys: NDArray[np.uint64], most: int) -> Self:
         """Take the rows with the smallest keys, and the width from distances between them."""
         first = np.unique(keys, return_index=True)[1][:most]
         middle = spread = None

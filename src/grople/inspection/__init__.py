@@ -4,13 +4,7 @@ from grople.inspection._examples import Example, choose_examples
 from grople.inspection._figures import figure_svg
 from grople.inspection._files import write_text
 from grople.inspection._groups import Dimension, GroupPortrait
-from grople.inspection._model_page import (
-    FOOTER,
-    MODEL_ASSETS,
-    model_data,
-    model_page,
-    model_sections,
-)
+from grople.inspection._model_page import model_page
 from grople.inspection._page import (
     Columns,
     Details,
@@ -38,17 +32,10 @@ from grople.inspection._quality import (
 )
 from grople.inspection._report import ModelReport, inspect_model
 from grople.inspection._table import Cell, Table, format_value
-from grople.inspection._tables import (
-    expert_table,
-    frequent_labels,
-    group_table,
-    hard_labels,
-    label_table,
-    label_tables,
-    measures_table,
-)
+from grople.inspection._tables import group_table, label_parts, summary_parts
 from grople.inspection._templates import plain_text
 from grople.inspection._terms import TERMS
+from grople.inspection._weights import Ranked
 from grople.inspection._words import quality_words, rare_label_words, share_words
 
 __all__ = [
@@ -58,7 +45,6 @@ __all__ = [
     "Details",
     "Dimension",
     "FAINT",
-    "FOOTER",
     "Example",
     "Facts",
     "Fragment",
@@ -66,30 +52,23 @@ __all__ = [
     "GroupPortrait",
     "LabelQuality",
     "MARKS",
-    "MODEL_ASSETS",
     "ModelReport",
     "PALETTE",
     "Part",
     "Picture",
+    "Ranked",
     "Section",
     "TERMS",
     "Table",
     "choose_examples",
-    "expert_table",
     "figure_svg",
     "format_value",
-    "frequent_labels",
     "given_labels",
     "group_table",
-    "hard_labels",
     "inspect_model",
+    "label_parts",
     "label_quality",
-    "label_table",
-    "label_tables",
-    "measures_table",
-    "model_data",
     "model_page",
-    "model_sections",
     "plain_text",
     "plot_cooccurrence",
     "plot_label_quality",
@@ -101,5 +80,6 @@ __all__ = [
     "reliability",
     "render_page",
     "share_words",
+    "summary_parts",
     "write_text",
 ]

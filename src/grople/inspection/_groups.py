@@ -21,6 +21,8 @@ Named = tuple[tuple[str, float], ...]
 
 #: Latent dimensions shown of a group, and features shown of a group and of a dimension.
 SHOWN_DIMENSIONS, SHOWN_FEATURES = 4, 8
+#: Share of a group below which a dimension is not shown.
+LEAST_SHARE = 0.01
 #: Labels that name a group, and the share of its labels that a common prefix must have.
 NAMING_LABELS, COMMON_SHARE = 2, 0.6
 #: What parts a prefix from the rest of a label's name.
@@ -61,7 +63,7 @@ class GroupPortrait:
     features : tuple of (name, effect)
         What speaks for its labels more than for labels at large.
     dimensions : tuple of Dimension
-        Those it uses most.
+        Those it uses most, none below a hundredth.
     n_dimensions : int
         How many it uses at all (rows of V^k that are not zero).
     """
@@ -156,7 +158,7 @@ def _dimensions(
     total = float(power.sum())
     chosen = strongest(power[None], SHOWN_DIMENSIONS)[0]
     dimensions = []
-    for i in chosen[power[chosen] > 0]:
+    for i in chosen[power[chosen] > LEAST_SHARE * total]:
         ahead = 1.0 if weights.V[i, labels].sum() >= 0 else -1.0
         effects = ahead * weights.Z[:, i]
         top = strongest(np.abs(effects)[None], SHOWN_FEATURES)[0]

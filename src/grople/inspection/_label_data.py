@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grople.inspection._report import ModelReport
+from grople.inspection._weights import Ranked
 
 __all__ = ["label_columns"]
 
 
 def label_columns(report: ModelReport) -> dict[str, Any]:
-    """Return what the script of the page knows of each label, in columns; names are written once.
+    """Return what the page knows of each label, in columns; names of features are written once.
 
     ``features``, ``nearest`` and ``together`` are numbers followed by as many values.
     """
     quality, top = report.quality, report.top_features
     used: Any = ()
-    places: Any = None
     if top is not None:
-        used, places = np.unique(top, return_inverse=True)
-        places = places.reshape(top.shape)
+        used, places = np.unique(top.numbers, return_inverse=True)
+        top = Ranked(places.reshape(top.numbers.shape), top.values)
     return {
         "names": report.label_names,
         "groups": report.label_groups.tolist(),
@@ -30,30 +29,25 @@ def label_columns(report: ModelReport) -> dict[str, Any]:
         "precision": _column(None if quality is None else quality.average_precision),
         "auc": _column(None if quality is None else quality.auc),
         "featureNames": [report.feature_names[i] for i in used],
-        "features": _pairs(places, report.feature_effects),
-        "nearest": _pairs(report.nearest, report.nearest_cosines),
-        "together": _pairs(report.together, report.together_shares),
+        "features": _pairs(top),
+        "nearest": _pairs(report.nearest),
+        "together": _pairs(report.together),
     }
 
 
-def _column(values: NDArray[Any] | None) -> list[Any] | None:
+def _column(values: Any) -> list[Any] | None:
     return None if values is None else [_short(value) for value in values]
 
 
-def _pairs(numbers: NDArray[Any] | None, values: NDArray[Any] | None) -> list[list[Any]] | None:
-    if numbers is None or values is None:
+def _pairs(ranked: Ranked | None) -> list[list[Any]] | None:
+    if ranked is None:
         return None
-    return [
-        [*map(int, row), *map(_short, effects)]
-        for row, effects in zip(numbers, values, strict=True)
-    ]
+    return [[*map(int, n), *map(_short, v)] for n, v in zip(*ranked, strict=True)]
 
 
-def _short(value: Any) -> int | float | None:
+def _short(value: float) -> int | float | None:
     """Return a number with three digits, which is all a bar or a cell shows."""
-    number = float(value)
-    if not np.isfinite(number):
+    if not np.isfinite(value):
         return None
-    if number == round(number):
-        return round(number)
-    return float(f"{number:.3g}") if abs(number) < 1000 else round(number)
+    short = float(f"{value:.3g}") if abs(value) < 1000 else float(value)
+    return round(short) if short == round(short) or abs(value) >= 1000 else short

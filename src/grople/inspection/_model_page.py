@@ -29,27 +29,27 @@ from grople.inspection._plots import (
 from grople.inspection._report import ModelReport, inspect_model
 from grople.inspection._table import Table
 from grople.inspection._tables import (
-    expert_table,
     frequency_table,
     hard_labels,
-    label_table,
-    measures_table,
+    overview_parts,
     promise_table,
 )
-from grople.inspection._words import quality_words, rare_label_words
 
-__all__ = ["FOOTER", "MODEL_ASSETS", "model_data", "model_page", "model_sections"]
+__all__ = ["model_page"]
 
-FOOTER = f"grople {__version__}. This page is one file: it works offline and loads nothing."
-#: Style and script that the sections of a model need.
-MODEL_ASSETS = ("model",)
 #: Groups with a portrait of their own, labels named in it, labels shown among the hardest.
 SHOWN_GROUPS, SHOWN_MEMBERS, SHOWN_HARD = 60, 60, 12
 #: Sizes of the names on the map, on a wide and on a narrow screen.
 NAME_SIZES = {"wide": 12.0, "narrow": 30.0}
 
 
-def model_page(model: Any, feature_names: Sequence[str] | None = None, *, title: str = "") -> str:
+def model_page(
+    model: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    first: Sequence[Section] = (),
+) -> str:
     """Return a page that shows a fitted model, as HTML.
 
     Parameters
@@ -60,6 +60,8 @@ def model_page(model: Any, feature_names: Sequence[str] | None = None, *, title:
         Names of the features, if the model does not know them.
     title : str
         Title of the page.
+    first : sequence of Section
+        Sections before those of the model.
 
     Examples
     --------
@@ -71,20 +73,10 @@ def model_page(model: Any, feature_names: Sequence[str] | None = None, *, title:
     True
     """
     report = model if isinstance(model, ModelReport) else inspect_model(model, feature_names)
-    return render_page(
-        title or f"A {report.kind} model of {report.n_labels:,} labels",
-        model_sections(report),
-        subtitle=f"{report.kind}: {report.summary}",
-        footer=FOOTER,
-        assets=MODEL_ASSETS,
-        data=model_data(report),
-    )
-
-
-def model_sections(report: ModelReport) -> list[Section]:
-    """Return the sections that show a model, those for which there is something to show."""
     styles = _group_styles(report)
-    sections: dict[str, tuple[str, list[Part]]] = {
+    groups = {g.number: {"name": g.name, **styles[g.number]._asdict()} for g in report.groups}
+    drawn = {"styles": groups, "noGroup": NO_GROUP._asdict()}
+    shown: dict[str, tuple[str, list[Part]]] = {
         "overview": ("How good is it?", _overview(report)),
         "map": ("Map of the labels", _map(report, styles)),
         "groups": ("Groups", _groups(report, styles)),
@@ -93,15 +85,15 @@ def model_sections(report: ModelReport) -> list[Section]:
         "reliability": ("Can the probabilities be believed?", _reliability(report)),
         "tail": ("Frequent and rare labels", _tail(report)),
     }
-    return [Section(id, title, parts) for id, (title, parts) in sections.items() if parts]
-
-
-def model_data(report: ModelReport) -> dict[str, Any]:
-    """Return the plain values that the script of a model's page reads."""
-    styles = _group_styles(report)
-    groups = {g.number: {"name": g.name, **styles[g.number]._asdict()} for g in report.groups}
-    drawn = {"styles": groups, "noGroup": NO_GROUP._asdict()}
-    return {"label-data": label_columns(report) | drawn}
+    sections = [Section(id, title, parts) for id, (title, parts) in shown.items() if parts]
+    return render_page(
+        title or f"A {report.kind} model of {report.n_labels:,} labels",
+        [*first, *sections],
+        subtitle=f"{report.kind}: {report.summary}",
+        footer=f"grople {__version__}. This page is one file: it works offline and loads nothing.",
+        assets=("model",),
+        data={"label-data": label_columns(report) | drawn},
+    )
 
 
 def _group_styles(report: ModelReport) -> dict[int, GroupStyle]:
@@ -111,10 +103,6 @@ def _group_styles(report: ModelReport) -> dict[int, GroupStyle]:
 
 
 def _overview(report: ModelReport) -> list[Part]:
-    parts: list[Part] = [quality_words(report)]
-    if report.cross_validated:
-        caption = "Cross-validated when the model was fitted, with yardsticks on the same folds"
-        parts.append(measures_table(report.cross_validated, caption))
     facts: list[tuple[str, Any, str]] = [("features", len(report.feature_names), "")]
     if report.n_rows is not None:
         facts.insert(0, ("rows", round(report.n_rows), ""))
@@ -127,12 +115,9 @@ def _overview(report: ModelReport) -> list[Part]:
     if report.mean_precision is not None:
         remark = f"mean over labels, {report.source}"
         facts.append(("[average precision](?)", report.mean_precision, remark))
-    parts += [rare_label_words(report), Facts(facts)]
-    if report.experts:
-        parts.append(expert_table(report))
     settings = [[name, str(value)] for name, value in sorted(report.parameters.items())]
-    parts.append(Details("Parameters", [Table(["parameter", "value"], settings)]))
-    return [part for part in parts if part]
+    parameters = Details("Parameters", [Table(["parameter", "value"], settings)])
+    return [*overview_parts(report), Facts(facts), parameters]
 
 
 def _map(report: ModelReport, styles: dict[int, GroupStyle]) -> list[Part]:
@@ -215,8 +200,4 @@ def _tail(report: ModelReport) -> list[Part]:
             "Falling curve of label frequencies on logarithmic scales",
         )
     )
-    parts: list[Part] = [Columns(pictures), frequency_table(report)]
-    hard = hard_labels(report, SHOWN_HARD)
-    if len(hard):
-        parts.append(label_table(report, hard, "The labels it finds hardest"))
-    return parts
+    return [Columns(pictures), frequency_table(report), *hard_labels(report, SHOWN_HARD)]

@@ -79,7 +79,6 @@ class Details:
 
     summary: str
     parts: Sequence[Part]
-    open: bool = False
 
     template: ClassVar[str] = "details.html"
 

@@ -95,19 +95,7 @@ def plot_cooccurrence(model: Any, *, by_group: bool = True, ax: Any = None) -> A
 
 
 def plot_row_sparsity(model: Any, *, ax: Any = None) -> Any:
-    """Draw which latent dimensions each group uses: the lengths of the rows of V^k.
-
-    Parameters
-    ----------
-    model : GroPLE or ModelReport
-        A fitted model, or what was found of it.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib axes
-    """
+    """Draw which latent dimensions each group uses: the lengths of the rows of V^k."""
     report = _inspected(model)
     if report.row_lengths is None:
         raise ValueError(f"{report.kind} has no label groups, so no rows of V^k to draw")
@@ -182,19 +170,7 @@ def plot_reliability(model: Any, *, ax: Any = None) -> Any:
 
 
 def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
-    """Draw the average precision of each label against its frequency, and that of chance.
-
-    Parameters
-    ----------
-    model : estimator or ModelReport
-        A fitted model with a decision that maximises a measure, or what was found of it.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib axes
-    """
+    """Draw the average precision of each label against its frequency, and that of chance."""
     report = _inspected(model)
     if report.quality is None or report.frequencies is None:
         raise ValueError(_NO_COUNTS.format(report.kind))
@@ -216,19 +192,7 @@ def plot_label_quality(model: Any, *, ax: Any = None) -> Any:
 
 
 def plot_tail(model: Any, *, ax: Any = None) -> Any:
-    """Draw how many rows each label has, the most frequent first, both scales logarithmic.
-
-    Parameters
-    ----------
-    model : estimator or ModelReport
-        A fitted model, or what was found of it.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib axes
-    """
+    """Draw how many rows each label has, the most frequent first, both scales logarithmic."""
     report = _inspected(model)
     if report.frequencies is None:
         raise ValueError(f"this {report.kind} does not know how many rows carry each label")

@@ -23,8 +23,7 @@ from grople.inspection._quality import (
     label_quality,
     reliability,
 )
-from grople.inspection._together import labels_seen_together
-from grople.inspection._weights import Weights, linear_weights
+from grople.inspection._weights import Ranked, Weights, labels_seen_together, linear_weights
 from grople.metrics import ReliabilityCurve
 from grople.moments import LabelMoments
 from grople.solver import FittedModel
@@ -59,11 +58,11 @@ class ModelReport:
     weights : Weights or None
         Effects of features on labels, of the linear expert; None where there is none, and then
         the next two are too.
-    top_features, feature_effects : ndarray of shape (L, T) or None
+    top_features : Ranked or None
         The features with the largest effects on each label (weight times spread of the feature).
-    nearest, nearest_cosines : ndarray of shape (L, T) or None
-        Labels with the most alike effects.
-    together, together_shares : ndarray of shape (L, T) or None
+    nearest : Ranked or None
+        Labels with the most alike effects, by the cosine.
+    together : Ranked or None
         Labels most correlated with each, by the share of its rows that carry them.
     experts : tuple of dict
         The experts that were tried, where there were several: name, weight in the joined scores
@@ -95,12 +94,9 @@ class ModelReport:
     groups: tuple[GroupPortrait, ...]
     row_lengths: Array | None
     weights: Weights | None
-    top_features: Array | None
-    feature_effects: Array | None
-    nearest: Array | None
-    nearest_cosines: Array | None
-    together: Array | None
-    together_shares: Array | None
+    top_features: Ranked | None
+    nearest: Ranked | None
+    together: Ranked | None
     experts: tuple[dict[str, Any], ...]
     quality: LabelQuality | None
     given: GivenLabels | None
@@ -179,26 +175,22 @@ class ModelReport:
         }
 
     def _label_dict(self, i: int) -> dict[str, Any]:
-        def named(numbers: Array | None, values: Array | None, names: Sequence[str]) -> Any:
-            # Pairs, not a dictionary: names need not differ, and the order matters.
-            if numbers is None or values is None:
-                return None
-            return [[names[j], _plain(v)] for j, v in zip(numbers[i], values[i], strict=True)]
-
-        precision, auc = (
-            (None, None)
-            if self.quality is None
-            else (self.quality.average_precision[i], self.quality.auc[i])
-        )
+        rankings = {
+            "features": (self.top_features, self.feature_names),
+            "nearest": (self.nearest, self.label_names),
+            "together": (self.together, self.label_names),
+        }
+        quality = self.quality
         return {
             "name": self.label_names[i],
             "group": int(self.label_groups[i]),
             "rows": None if self.frequencies is None else _plain(self.frequencies[i]),
-            "average_precision": _plain(precision),
-            "auc": _plain(auc),
-            "features": named(self.top_features, self.feature_effects, self.feature_names),
-            "nearest": named(self.nearest, self.nearest_cosines, self.label_names),
-            "together": named(self.together, self.together_shares, self.label_names),
+            "average_precision": None if quality is None else _plain(quality.average_precision[i]),
+            "auc": None if quality is None else _plain(quality.auc[i]),
+        } | {
+            # Pairs, not a dictionary: names need not differ, and the order matters.
+            key: None if ranked is None else ranked.of(i, names)
+            for key, (ranked, names) in rankings.items()
         }
 
 
@@ -236,7 +228,7 @@ def inspect_model(
     >>> report = inspect_model(model, data.feature_names)
     >>> [len(group.labels) for group in report.groups]
     [4, 4]
-    >>> report.feature_names[report.top_features[0, 0]] in data.feature_names
+    >>> report.feature_names[report.top_features.numbers[0, 0]] in data.feature_names
     True
     """
     if not isinstance(model, LabelClassifier):
@@ -261,9 +253,6 @@ def inspect_model(
     lengths = None
     if weights is not None and weights.V is not None and (membership >= 0).any():
         lengths = row_lengths(weights.V, membership)
-    together, shares = (None, None) if labels is None else labels_seen_together(labels, n_top)
-    top, effects = (None, None) if weights is None else weights.top_features(n_top)
-    nearest, cosines = (None, None) if weights is None else weights.nearest_labels(n_top)
     return ModelReport(
         kind=type(model).__name__,
         parameters=model.get_params(deep=False),
@@ -275,12 +264,9 @@ def inspect_model(
         groups=group_portraits(membership, frequencies, weights, lengths, label_names, names),
         row_lengths=lengths,
         weights=weights,
-        top_features=top,
-        feature_effects=effects,
-        nearest=nearest,
-        nearest_cosines=cosines,
-        together=together,
-        together_shares=shares,
+        top_features=None if weights is None else weights.top_features(n_top),
+        nearest=None if weights is None else weights.nearest_labels(n_top),
+        together=None if labels is None else labels_seen_together(labels, n_top),
         experts=tuple(fitted.report.get("selection", ())),
         quality=quality,
         given=None if counts is None else given_labels(counts),

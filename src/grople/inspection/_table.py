@@ -20,10 +20,6 @@ __all__ = ["Cell", "Table", "format_value"]
 MISSING = "–"
 #: Characters of a full bar on a terminal.
 BAR_WIDTH = 24
-#: Rows from which a table on a page scrolls in a window of its own, its header staying in view.
-LONG = 40
-#: Columns from which a table is printed across the longer side of the paper.
-WIDE = 8
 
 
 def format_value(value: Any, digits: int = 3) -> str:
@@ -179,16 +175,6 @@ class Table:
     def has_header(self) -> bool:
         """Whether any column has a name."""
         return any(self.columns)
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it scrolls in a window of its own on a page."""
-        return len(self.rows) >= LONG
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it is printed across the longer side of the paper."""
-        return len(self.columns) >= WIDE
 
     def csv(self) -> str:
         """Return the values as CSV text: every digit, nothing where a value is missing."""

@@ -1,4 +1,4 @@
-"""A model in tables: its groups, its labels, one label with what is behind it."""
+"""A model in tables: its quality, its groups, its labels, one label with what is behind it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,50 @@ from numpy.typing import NDArray
 from grople.inspection._quality import expected_and_true
 from grople.inspection._report import ModelReport
 from grople.inspection._table import Cell, Table
+from grople.inspection._words import quality_words, rare_label_words
 
 __all__ = [
-    "ENOUGH_ROWS",
-    "expert_table",
     "frequency_table",
-    "frequent_labels",
     "group_table",
     "hard_labels",
-    "label_table",
-    "label_tables",
-    "measures_table",
+    "label_parts",
+    "overview_parts",
     "promise_table",
+    "summary_parts",
 ]
 
 Array = NDArray[Any]
 
 #: Rows a label must have to count among the hard ones.
 ENOUGH_ROWS = 20
-#: Classes of frequency.
-FREQUENCY_EDGES = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000)
 #: Labels named of a group, features of a label, labels that are like it.
 SHOWN = 5
+#: On a terminal: groups, frequent labels and hard labels.
+SHOWN_GROUPS, SHOWN_FREQUENT, SHOWN_HARD = 40, 10, 5
+#: Classes of frequency.
+FREQUENCY_EDGES = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000)
+
+
+def summary_parts(report: ModelReport) -> list[str | Table]:
+    """Return a model in a screenful or two: sentences and tables, for a terminal."""
+    parts = overview_parts(report)
+    if report.groups:
+        parts.append(group_table(report, SHOWN_GROUPS))
+    if report.frequencies is not None:
+        frequent = np.argsort(-report.frequencies, kind="stable")[:SHOWN_FREQUENT]
+        parts.append(_label_table(report, frequent, "The most frequent labels"))
+    return parts + hard_labels(report, SHOWN_HARD)
+
+
+def overview_parts(report: ModelReport) -> list[str | Table]:
+    """Return how good a model is: in words, as cross-validation measured it, and by expert."""
+    parts: list[Any] = [quality_words(report), rare_label_words(report)]
+    if report.cross_validated:
+        caption = "Cross-validated when it was fitted, with yardsticks on the same folds"
+        parts.append(_measures_table(report.cross_validated, caption))
+    if report.experts:
+        parts.append(_expert_table(report))
+    return [part for part in parts if part]
 
 
 def group_table(report: ModelReport, most: int) -> Table:
@@ -49,99 +71,48 @@ def group_table(report: ModelReport, most: int) -> Table:
     return Table(["group", "labels", "the most frequent"], rows, caption, note)
 
 
-def frequent_labels(report: ModelReport, most: int) -> Array:
-    """Return the most frequent labels."""
-    counts = np.asarray(report.frequencies)
-    return np.argsort(-counts, kind="stable")[:most]
-
-
-def hard_labels(report: ModelReport, most: int) -> Array:
-    """Return the labels that are ranked worst, of those with enough rows to say so."""
+def hard_labels(report: ModelReport, most: int) -> list[str | Table]:
+    """Return a table of the labels that are ranked worst, if any has enough rows to say so."""
     if report.quality is None or report.frequencies is None:
-        return np.zeros(0, dtype=np.intp)
+        return []
     precision = report.quality.average_precision
     known = np.flatnonzero((report.frequencies >= ENOUGH_ROWS) & np.isfinite(precision))
-    return known[np.argsort(precision[known], kind="stable")[:most]]
+    worst = known[np.argsort(precision[known], kind="stable")[:most]]
+    caption = f"The labels it finds hardest, of those on {ENOUGH_ROWS} rows or more"
+    return [_label_table(report, worst, caption)] if len(worst) else []
 
 
-def label_table(report: ModelReport, labels: Array, caption: str) -> Table:
-    """Return labels with their rows, their quality and the features that speak for them."""
-    columns = ["label", "rows"]
-    quality, top, effects = report.quality, report.top_features, report.feature_effects
-    if quality is not None:
-        columns += ["AP", "AUC"]
-    if top is not None:
-        columns += ["features that speak for it"]
-    rows: list[list[Any]] = []
-    for i in labels:
-        row: list[Any] = [report.label_names[i]]
-        row.append(None if report.frequencies is None else round(report.frequencies[i]))
-        if quality is not None:
-            row += [quality.average_precision[i], quality.auc[i]]
-        if top is not None and effects is not None:
-            speaking = [report.feature_names[j] for j in top[i][effects[i] > 0]]
-            row.append(", ".join(speaking[:SHOWN]))
-        rows.append(row)
-    return Table(columns, rows, caption)
-
-
-def label_tables(report: ModelReport, i: int) -> list[Table]:
+def label_parts(report: ModelReport, i: int) -> list[Table]:
     """Return what is behind a label: its features, the labels like it, those seen with it."""
-    facts = []
-    groups = {group.number: group.name for group in report.groups}
-    if int(report.label_groups[i]) in groups:
-        facts.append(f"group {groups[int(report.label_groups[i])]}")
+    facts = [f"group {group.name}" for group in report.groups if i in group.labels]
     if report.frequencies is not None:
         facts.append(f"{report.frequencies[i]:,.0f} rows")
     if report.quality is not None and np.isfinite(report.quality.auc[i]):
         facts.append(f"average precision {report.quality.average_precision[i]:.3f}")
         facts.append(f"AUC {report.quality.auc[i]:.3f}")
-    rows: list[list[Any]] = []
-    if report.top_features is not None and report.feature_effects is not None:
-        effects = report.feature_effects[i]
-        longest = max(float(np.abs(effects).max(initial=0.0)), 1e-300)
-        for j, effect in zip(report.top_features[i], effects, strict=True):
-            sign = "−" if effect < 0 else "+"
-            cell = Cell(effect, f"{sign}{abs(effect):.3f}")
-            bar = Cell("", shade=float(np.sign(effect)), bar=abs(effect) / longest)
-            rows.append([report.feature_names[j], cell, bar])
-    tables = [Table(["", "", ""], rows, report.label_names[i], " · ".join(facts))]
-    for title, numbers, values, style in (
-        ("most alike (cosine)", report.nearest, report.nearest_cosines, "{:.2f}"),
-        ("seen together (share of its rows)", report.together, report.together_shares, "{:.0%}"),
-    ):
-        if numbers is not None and values is not None:
-            pairs = zip(numbers[i], values[i], strict=True)
-            alike = [[report.label_names[j], Cell(v, style.format(v))] for j, v in pairs if v > 0]
-            tables.append(Table(["", ""], alike[:SHOWN], title))
-    return tables
-
-
-def measures_table(methods: dict[str, dict[str, float]], caption: str) -> Table:
-    """Return the measures of methods, the best of each in bold."""
-    measures = list(next(iter(methods.values())))
-    best = {m: max(means.get(m, -np.inf) for means in methods.values()) for m in measures}
-    rows: list[list[Any]] = []
-    for name, means in methods.items():
-        values = [(means.get(m), "bold" if means.get(m) == best[m] else "") for m in measures]
-        rows.append([name, *(Cell(value, emphasis=emphasis) for value, emphasis in values)])
-    return Table(["method", *(m.replace("_f1", "-F1") for m in measures)], rows, caption)
-
-
-def expert_table(report: ModelReport) -> Table:
-    """Return how much each expert counts in the scores, and what it is worth alone."""
-    largest = max((each.get("weight", 0.0) for each in report.experts), default=0.0)
-    rows = [
-        [
-            each.get("expert"),
-            Cell(each.get("weight"), bar=each.get("weight", 0.0) / max(largest, 1e-300)),
-            Cell(each.get("log_loss"), title="on held-out rows"),
-            each.get("seconds"),
+    title = Cell(report.label_names[i], emphasis="bold")
+    tables = [Table(["", ""], [[title, Cell(" · ".join(facts), emphasis="muted")]])]
+    if report.top_features is not None:
+        effects = report.top_features.of(i, report.feature_names)
+        longest = max([abs(effect) for _, effect in effects], default=0.0) or 1.0
+        rows = [
+            [
+                name,
+                Cell(effect, f"{effect:+.3f}".replace("-", "−")),
+                Cell("", shade=effect, bar=abs(effect) / longest),
+            ]
+            for name, effect in effects
         ]
-        for each in report.experts
-    ]
-    columns, caption = ["expert", "weight", "log loss", "seconds"], "Importance by [expert](?)"
-    return Table(columns, rows, caption, "Weight 0: tried and left out.")
+        tables.append(Table(["", "", ""], rows, "features that speak for it (+) or against it (−)"))
+    for caption, ranked, style in (
+        ("most alike (cosine)", report.nearest, "{:.2f}"),
+        ("seen together (share of its rows)", report.together, "{:.0%}"),
+    ):
+        if ranked is not None:
+            alike = [(name, v) for name, v in ranked.of(i, report.label_names) if v > 0]
+            rows = [[name, Cell(v, style.format(v))] for name, v in alike[:SHOWN]]
+            tables.append(Table(["", ""], rows, caption))
+    return tables
 
 
 def promise_table(report: ModelReport) -> Table:
@@ -171,6 +142,48 @@ def frequency_table(report: ModelReport) -> Table:
     columns = ["rows with the label", "labels", "share of occurrences", "AP", "AUC"]
     caption, note = "Quality by frequency", "Means over the labels of a class."
     return Table(columns[: 3 + len(measures)], rows, caption, note if measures else "")
+
+
+def _label_table(report: ModelReport, labels: Array, caption: str) -> Table:
+    """Return labels with their rows, their quality and the features that speak for them."""
+    columns: dict[str, list[Any]] = {"label": [report.label_names[i] for i in labels]}
+    if report.frequencies is not None:
+        columns["rows"] = [round(report.frequencies[i]) for i in labels]
+    if report.quality is not None:
+        columns["AP"] = list(report.quality.average_precision[labels])
+        columns["AUC"] = list(report.quality.auc[labels])
+    if report.top_features is not None:
+        effects = [report.top_features.of(i, report.feature_names) for i in labels]
+        speaking = [[name for name, effect in each if effect > 0] for each in effects]
+        columns["features that speak for it"] = [", ".join(names[:SHOWN]) for names in speaking]
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), caption)
+
+
+def _measures_table(methods: dict[str, dict[str, float]], caption: str) -> Table:
+    """Return the measures of methods, the best of each in bold."""
+    measures = list(next(iter(methods.values())))
+    best = {m: max(means.get(m, -np.inf) for means in methods.values()) for m in measures}
+    rows: list[list[Any]] = []
+    for name, means in methods.items():
+        values = [(means.get(m), "bold" if means.get(m) == best[m] else "") for m in measures]
+        rows.append([name, *(Cell(value, emphasis=emphasis) for value, emphasis in values)])
+    return Table(["method", *(m.replace("_f1", "-F1") for m in measures)], rows, caption)
+
+
+def _expert_table(report: ModelReport) -> Table:
+    """Return how much each expert counts in the scores, and what it is worth alone."""
+    largest = max(each.get("weight", 0.0) for each in report.experts) or 1.0
+    rows = [
+        [
+            each.get("expert"),
+            Cell(each.get("weight"), bar=each.get("weight", 0.0) / largest),
+            each.get("log_loss"),
+            each.get("seconds"),
+        ]
+        for each in report.experts
+    ]
+    columns, caption = ["expert", "weight", "log loss", "seconds"], "Importance by [expert](?)"
+    return Table(columns, rows, caption, "Log loss: of the expert alone. Weight 0: left out.")
 
 
 def _mean(values: Array) -> float | None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from grople.moments import LabelMoments
 from grople.solver import FittedModel, LinearScores
 
-__all__ = ["Weights", "linear_weights", "strongest"]
+__all__ = ["Ranked", "Weights", "labels_seen_together", "linear_weights", "strongest"]
 
 Array = NDArray[Any]
 
@@ -26,6 +28,26 @@ MOST_MAPPED = 2500
 NEIGHBOURS = 15
 #: Steps of the map: later ones only widen the gaps.
 STEPS = 500
+
+
+class Ranked(NamedTuple):
+    """The first of a ranking for each label: what they are and what they are worth.
+
+    Attributes
+    ----------
+    numbers : ndarray of int of shape (L, T)
+        Features or labels by their number, the first first.
+    values : ndarray of shape (L, T)
+        What ranks them.
+    """
+
+    numbers: Array
+    values: Array
+
+    def of(self, label: int, names: Sequence[str]) -> list[tuple[str, float]]:
+        """Return the names and values of one label's ranking."""
+        pairs = zip(self.numbers[label], self.values[label], strict=True)
+        return [(names[int(number)], float(value)) for number, value in pairs]
 
 
 @dataclass(frozen=True)
@@ -48,7 +70,7 @@ class Weights:
         """Number of labels (L)."""
         return int(self.Z.shape[1] if self.V is None else self.V.shape[1])
 
-    def top_features(self, n: int) -> tuple[Array, Array]:
+    def top_features(self, n: int) -> Ranked:
         """Return for each label the features with the largest effects, and the effects."""
         numbers, effects = [], []
         for labels in self._blocks(len(self.Z)):
@@ -56,7 +78,7 @@ class Weights:
             found = strongest(np.abs(block), n)
             numbers.append(found)
             effects.append(np.take_along_axis(block, found, axis=1))
-        return np.concatenate(numbers), np.concatenate(effects)
+        return Ranked(np.concatenate(numbers), np.concatenate(effects))
 
     def distinctive_features(self, labels: Array, n: int) -> tuple[Array, Array]:
         """Return the features that speak for some labels more than for labels at large.
@@ -87,7 +109,7 @@ class Weights:
         length = np.linalg.norm(self._points, axis=1)
         return np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
 
-    def nearest_labels(self, n: int) -> tuple[Array, Array]:
+    def nearest_labels(self, n: int) -> Ranked:
         """Return for each label those with the most alike effects, and the cosines."""
         points = self.directions()
         numbers, cosines = [], []
@@ -97,7 +119,7 @@ class Weights:
             found = strongest(block, min(n, self.n_labels - 1))
             numbers.append(found)
             cosines.append(np.take_along_axis(block, found, axis=1))
-        return np.concatenate(numbers), np.concatenate(cosines)
+        return Ranked(np.concatenate(numbers), np.concatenate(cosines))
 
     def label_map(self) -> Array:
         """Return a place in the unit square for each label: labels with alike effects are near."""
@@ -130,6 +152,32 @@ def linear_weights(fitted: FittedModel) -> Weights | None:
     if fitted.outline is None:
         return Weights(linear.Z, linear.V)
     return Weights(linear.Z * fitted.outline.feature_spread[:, None], linear.V)
+
+
+def labels_seen_together(labels: LabelMoments, n_top: int) -> Ranked:
+    """Return the labels most correlated with each, and the share of its rows that carry them."""
+    n, L = max(float(labels.n), 1e-300), labels.n_labels
+    share = labels.counts / n
+    spread = np.sqrt(np.maximum(share * (1 - share), 0.0))
+    numbers, shares = [], []
+    height = max(1, BLOCK // max(L, 1))
+    for start in range(0, L, height):
+        rows = np.arange(start, min(start + height, L))
+        pairs = labels.cooccurrence[rows]
+        both = (pairs.toarray() if sp.issparse(pairs) else pairs) / n
+        size = np.multiply.outer(spread[rows], spread)
+        excess = both - np.multiply.outer(share[rows], share)
+        correlation = np.divide(excess, size, out=np.full_like(excess, -1.0), where=size > 0)
+        correlation[np.arange(len(rows)), rows] = -np.inf
+        found = strongest(correlation, min(n_top, L - 1))
+        of_rows = np.divide(
+            both, share[rows, None], out=np.zeros_like(both), where=share[rows, None] > 0
+        )
+        values = np.take_along_axis(of_rows, found, axis=1)
+        order = strongest(values, values.shape[1])
+        numbers.append(np.take_along_axis(found, order, axis=1))
+        shares.append(np.take_along_axis(values, order, axis=1))
+    return Ranked(np.concatenate(numbers), np.concatenate(shares))
 
 
 def strongest(values: Array, n: int) -> Array:

@@ -8,7 +8,7 @@ from grople.inspection._quality import expected_and_true, frequency_thirds
 from grople.inspection._report import ModelReport
 from grople.inspection._table import format_value
 
-__all__ = ["of_ten", "quality_words", "rare_label_words", "share_words"]
+__all__ = ["quality_words", "rare_label_words", "share_words"]
 
 _NUMBERS = (
     "none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "all ten",
@@ -17,23 +17,23 @@ _NUMBERS = (
 CLOSE = 0.15
 
 
-def of_ten(share: float) -> str:
-    """Return a share as so many of ten, with its verb.
-
-    Examples
-    --------
-    >>> of_ten(0.72), of_ten(0.12), of_ten(0.99)
-    ('seven are', 'one is', 'all ten are')
-    """
+def _of_ten(share: float) -> str:
+    """Return a share as so many of ten, with its verb."""
     count = round(10 * min(max(share, 0.0), 1.0))
     return f"{_NUMBERS[count]} {'is' if count == 1 else 'are'}"
 
 
 def share_words(precision: float, recall: float) -> str:
-    """Return precision and recall as a sentence."""
-    found = of_ten(recall).rpartition(" ")[0]
+    """Return precision and recall as a sentence.
+
+    Examples
+    --------
+    >>> share_words(0.72, 0.99)
+    'Of ten labels it gives, **seven are right**; of ten labels that rows carry, **it finds all ten**'
+    """
+    found = _of_ten(recall).rpartition(" ")[0]
     return (
-        f"Of ten labels it gives, **{of_ten(precision)} right**; of ten labels that rows carry, "
+        f"Of ten labels it gives, **{_of_ten(precision)} right**; of ten labels that rows carry, "
         f"**it finds {found}**"
     )
 
@@ -80,10 +80,11 @@ def rare_label_words(report: ModelReport) -> str:
         f"[average precision](?) of {found}, frequent ones with {others}."
     )
     expected, happened = expected_and_true(rare)
-    return f"{ranked} {promise_words(expected, happened)}"
+    corrected = " What the re-ranker corrects is not in these numbers." if report.reranked else ""
+    return f"{ranked} {_promise_words(expected, happened)}{corrected}"
 
 
-def promise_words(expected: float, happened: float) -> str:
+def _promise_words(expected: float, happened: float) -> str:
     """Return a verdict on how often something was promised and how often it happened."""
     numbers = f"({expected:,.0f} expected, {happened:,.0f} true)"
     if not happened:

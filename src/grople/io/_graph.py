@@ -16,7 +16,7 @@ __all__ = ["Graph", "Value"]
 Array = NDArray[Any]
 
 #: Versions of the operators and of the file, old enough for runtimes of the last years.
-OPERATORS, FILE_VERSION = 17, 8
+OPERATORS, TREE_OPERATORS, FILE_VERSION = 17, 3, 8
 #: Bytes that an ONNX file can hold (it is one protobuf message), less some for the graph itself.
 LARGEST = (1 << 31) - (1 << 20)
 #: Types of values in a graph, by the names that ONNX has for them.
@@ -173,7 +173,10 @@ class Graph:
         graph = helper.make_graph(self._nodes, "grople", [rows], self._outputs, self._constants)
         model = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPERATORS)],
+            opset_imports=[
+                helper.make_opsetid("", OPERATORS),
+                helper.make_opsetid("ai.onnx.ml", TREE_OPERATORS),
+            ],
             ir_version=FILE_VERSION,
             producer_name="grople",
             producer_version=__version__,

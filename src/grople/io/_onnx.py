@@ -1,7 +1,8 @@
 """From a fitted model to an ONNX file: scores and probabilities.
 
 The graph takes rows as 32-bit floats and computes in 64 bits, as the library does (the networks of
-a re-ranker in 32, as there); what it returns is 32 bits again. Only standard operators are used.
+a re-ranker in 32, as there); what it returns is 32 bits again. Only standard operators are used,
+and for trees those of ``ai.onnx.ml``.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from grople.datasets._atomic import written
 from grople.decision import Decision
 from grople.errors import DataError, ModelFileError
 from grople.estimators import LabelClassifier
+from grople.experts import Stack
 from grople.features import Features, PlainFeatures
 from grople.io._graph import Graph, Value
+from grople.io._onnx_experts import stack_scores
 from grople.io._onnx_reranker import one_for_zero, reranked, tables_fit
 from grople.solver import LinearScores
 
@@ -49,7 +52,7 @@ def export_onnx(
     Parameters
     ----------
     model : estimator
-        A fitted estimator of this library with linear scores (or chains of them).
+        A fitted estimator of this library, other than those that wrap a classifier of another one.
     path : path
         The file; one that is there is replaced.
     features : Features, optional
@@ -103,11 +106,10 @@ def _unit_rows(graph: Graph, rows: Value) -> Value:
 def _scores(graph: Graph, rows: Value, scorer: Any) -> Value:
     if hasattr(scorer, "links"):
         return _chain_scores(graph, _scores(graph, rows, scorer.linear), scorer)
+    if isinstance(scorer, Stack):
+        return stack_scores(graph, rows, scorer, _scores, _curve)
     if not isinstance(scorer, LinearScores):
-        raise ModelFileError(
-            "only models whose scores are linear can be exported to ONNX: fit with "
-            "experts=['linear']"
-        )
+        raise ModelFileError(f"{type(scorer).__name__} cannot be exported to ONNX")
     found = graph.add("MatMul", rows, graph.value(scorer.Z).to(np.float64)) + scorer.b
     if scorer.V is not None:
         found = graph.add("MatMul", found, scorer.V)

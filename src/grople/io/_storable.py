@@ -215,7 +215,7 @@ RECORDS: dict[str, Record] = {
     "Targets": _record("estimators"),
     "TextFeatures": _record("features"),
     "WholeSums": _record(
-        "moments._moments", weight="1 f8", counts="L f8", pairs="LL f8 any", feature_sum="D f8",
+        "moments", weight="1 f8", counts="L f8", pairs="LL f8 any", feature_sum="D f8",
         gram="DD f8", cross="DL f8",
     ),
 }  # fmt: skip

@@ -7,11 +7,12 @@ the distinct rows with the smallest keys. Y = 2B − 1 throughout.
 
 from grople.moments._exact import ExactSum
 from grople.moments._grid import Grid
-from grople.moments._keys import fold_of, mix, row_keys
+from grople.moments._keys import canonical_rows, fold_of, mix, row_key_pairs, row_keys
 from grople.moments._labels import LabelMoments
-from grople.moments._moments import MatrixMoments, Moments
-from grople.moments._rows import RowMoments, Sample
-from grople.moments._summary import Outline, RealMoments, RowSummary, summarise
+from grople.moments._moments import Moments, WholeSums
+from grople.moments._real import MatrixMoments, RealMoments, RowMoments
+from grople.moments._rows import Sample
+from grople.moments._summary import Outline, RowSummary, summarise
 
 __all__ = [
     "ExactSum",
@@ -24,8 +25,11 @@ __all__ = [
     "RowMoments",
     "RowSummary",
     "Sample",
+    "WholeSums",
+    "canonical_rows",
     "fold_of",
     "mix",
+    "row_key_pairs",
     "row_keys",
     "summarise",
 ]

@@ -7,16 +7,14 @@ value: equal sums are equal arrays, whatever was added and removed on the way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-__all__ = ["LARGEST_SUM", "ExactSum"]
-
-Array = NDArray[Any]
+__all__ = ["LARGEST_SUM", "ExactSum", "added"]
 
 #: What one block of products may add to an entry at most.
 LARGEST_SUM = 2.0**52
@@ -47,29 +45,47 @@ class ExactSum:
     high: Any = None
 
     @classmethod
-    def of(cls, values: Any) -> Self:
-        """Split whole numbers below 2⁵³."""
-        return cls(values)._carried(None)
+    def of(cls, low: Any, high: Any = None) -> Self:
+        """Return ``high · 2⁵² + low``, whole numbers below 2⁵³ each, as the one pair there is."""
+        data = low.data if sp.issparse(low) else low
+        if data.size and (data.min() < -HALF or data.max() >= HALF):
+            above = np.floor((data + HALF) / LARGEST_SUM)
+            data = data - above * LARGEST_SUM
+            if sp.issparse(low):
+                above = sp.csr_array((above, low.indices, low.indptr), shape=low.shape)
+                low = sp.csr_array((data, low.indices, low.indptr), shape=low.shape)
+            else:
+                low = data
+            high = added(high, above)
+        if high is not None:
+            data = high.data if sp.issparse(high) else high
+            if data.size and np.abs(data).max() >= LARGEST_SUM:
+                raise ValueError("sums of products have grown beyond 104 bits: scale the features")
+            high = high if data.any() else None
+        for part in (low, high):
+            if sp.issparse(part):
+                part.eliminate_zeros()
+                part.sort_indices()
+        return cls(low, high)
 
     def __add__(self, other: ExactSum) -> Self:
-        return type(self)(self.low + other.low)._carried(_added(self.high, other.high))
+        return self.of(self.low + other.low, added(self.high, other.high))
 
     def __sub__(self, other: ExactSum) -> Self:
         negative = None if other.high is None else -other.high
-        return type(self)(self.low - other.low)._carried(_added(self.high, negative))
+        return self.of(self.low - other.low, added(self.high, negative))
 
     def plus_large(self, products: Any) -> Self:
         """Add whole numbers of any size that are exact in float64."""
         above = products / LARGEST_SUM
         above = above.floor() if sp.issparse(above) else np.floor(above)
-        rest = products - above * LARGEST_SUM
-        return type(self)(self.low + rest)._carried(_added(self.high, above))
+        return self.of(self.low + (products - above * LARGEST_SUM), added(self.high, above))
 
     def real(self) -> Any:
         """Return the numbers in float64, rounded once."""
         return self.low if self.high is None else self.high * LARGEST_SUM + self.low
 
-    def map(self, change: Any) -> Self:
+    def map(self, change: Callable[[Any], Any]) -> Self:
         """Return the same change (of shape or order) of both parts."""
         return type(self)(change(self.low), None if self.high is None else change(self.high))
 
@@ -77,39 +93,9 @@ class ExactSum:
         """Return the arrays that there are."""
         return [self.low] if self.high is None else [self.low, self.high]
 
-    def _carried(self, high: Any) -> Self:
-        values = self.low
-        data = values.data if sp.issparse(values) else values
-        if data.size and (data.min() < -HALF or data.max() >= HALF):
-            above = np.floor((data + HALF) / LARGEST_SUM)
-            data = data - above * LARGEST_SUM
-            if sp.issparse(values):
-                above = sp.csr_array((above, values.indices, values.indptr), shape=values.shape)
-                values = sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
-            else:
-                values = data
-            high = _added(high, above)
-        if high is not None:
-            data = high.data if sp.issparse(high) else high
-            if data.size and np.abs(data).max() >= LARGEST_SUM:
-                raise ValueError("sums of products have grown beyond 104 bits: scale the features")
-            if not data.any():
-                high = None
-        if sp.issparse(values):
-            values = _without_zeros(values)
-            high = None if high is None else _without_zeros(high)
-        return type(self)(values, high)
 
-
-def _without_zeros(values: Any) -> Any:
-    if not values.data.all():
-        values = values.copy()
-        values.eliminate_zeros()
-    values.sort_indices()
-    return values
-
-
-def _added(one: Any, other: Any) -> Any:
+def added(one: Any, other: Any) -> Any:
+    """Return a sum of which either term may be missing (None)."""
     if one is None or other is None:
         return other if one is None else one
     return one + other

@@ -98,7 +98,9 @@ class Grid:
         largest = np.maximum(np.abs(low - shifts), np.abs(high - shifts))
         heaviest = 1.0 if weights is None or not len(weights) else float(np.sqrt(weights.max()))
         scale = float(2.0 ** np.frexp(heaviest)[1])
-        in_rows = _better_in_rows(X, streamed)
+        D, in_rows = X.shape[1], False
+        if sp.issparse(X) and D > MANY_FEATURES:
+            in_rows = D > MOST_FEATURES or (not streamed and X.nnz < SMALL_SHARE * D * D)
         return cls(_step(largest, BITS), shifts, scale, sp.issparse(X), in_rows)
 
     @property
@@ -137,7 +139,7 @@ class Grid:
                 values *= np.repeat(roots, np.diff(X.indptr))
             values = self._rounded(values / self.steps[X.indices], X.indices)
             return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
-        values = (X.toarray() if sp.issparse(X) else np.asarray(X)).astype(np.float64)
+        values = _dense(X)
         values -= self.shifts
         if roots is not None:
             values *= roots[:, None]
@@ -150,13 +152,28 @@ class Grid:
         if self.keeps_rows:  # as they are
             return
         largest = np.maximum(np.abs(low - self.shifts), np.abs(high - self.shifts)) / self.steps
-        coarse = (largest > 0) & (largest < 2.0**COARSE_BITS) & (low != high)
-        coarse &= _times_seen(X) >= OFTEN
-        if coarse.any() and not _exact(X, coarse, self):
-            _warn_of(coarse, "are small for the grid that the first rows set, and lose digits")
-        cut = largest >= 2.0**LEADING_BITS
-        if cut.any():
-            _warn_of(cut, "are large for the grid that the first rows set, and are rounded")
+        seen = X.shape[0]
+        if sp.issparse(X):
+            seen = np.bincount(X.indices, minlength=X.shape[1])
+        coarse = (largest > 0) & (largest < 2.0**COARSE_BITS) & (low != high) & (seen >= OFTEN)
+        if coarse.any():
+            values = _dense(X[:, np.flatnonzero(coarse)])
+            values = (values - self.shifts[coarse]) / self.steps[coarse]
+            coarse &= bool((values != np.rint(values)).any())  # unless no value is rounded
+        for columns, what in (
+            (coarse, "small for the grid that the first rows set, and lose digits"),
+            (largest >= 2.0**LEADING_BITS, "large for the grid that the first rows set, and are "
+             "rounded"),
+        ):  # fmt: skip
+            numbers = np.flatnonzero(columns)
+            if len(numbers):
+                shown = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+                warnings.warn(
+                    f"the values of feature {shown} are {what}: fit again with like=None on rows "
+                    "that are like those to come",
+                    UserWarning,
+                    stacklevel=5,
+                )
 
     def _rounded(self, values: Array, columns: Array | None) -> Array:
         np.rint(values, out=values)
@@ -186,10 +203,9 @@ def _range(X: Any) -> tuple[Array, Array]:
     if not X.shape[0]:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if sp.issparse(X):
-        low, high = (part.toarray().ravel() for part in (X.min(axis=0), X.max(axis=0)))
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     else:
-        X = np.asarray(X)
-        low, high = X.min(axis=0), X.max(axis=0)
+        low, high = np.min(X, axis=0), np.max(X, axis=0)
     low, high = low.astype(np.float64), high.astype(np.float64)
     fine = (np.abs(low) < 1e150) & (np.abs(high) < 1e150)
     if not fine.all():
@@ -200,11 +216,9 @@ def _range(X: Any) -> tuple[Array, Array]:
     return low, high
 
 
-def _times_seen(X: Any) -> Array:
-    """Return how many rows have each feature."""
-    if sp.issparse(X):
-        return np.bincount(X.indices, minlength=X.shape[1])
-    return np.full(X.shape[1], X.shape[0])
+def _dense(X: Any) -> Array:
+    """Return rows as an array in double precision, a copy."""
+    return (X.toarray() if sp.issparse(X) else np.asarray(X)).astype(np.float64)
 
 
 def _step(largest: Array, bits: int) -> Array:
@@ -212,29 +226,3 @@ def _step(largest: Array, bits: int) -> Array:
     _, exponent = np.frexp(np.where(largest > 0, largest, 1.0))
     wanted = EXPONENTS * np.ceil((exponent - bits) / EXPONENTS)
     return np.ldexp(1.0, np.clip(wanted, -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(int))
-
-
-def _better_in_rows(X: Any, streamed: bool) -> bool:
-    D = X.shape[1]
-    if not sp.issparse(X) or D <= MANY_FEATURES:
-        return False
-    return D > MOST_FEATURES or (not streamed and X.nnz < SMALL_SHARE * D * D)
-
-
-def _exact(X: Any, columns: Array, grid: Grid) -> bool:
-    """Tell whether a grid holds the values of some columns without rounding."""
-    part = X[:, np.flatnonzero(columns)]
-    values = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
-    steps = (values - grid.shifts[columns]) / grid.steps[columns]
-    return bool((steps == np.rint(steps)).all())
-
-
-def _warn_of(columns: Array, what: str) -> None:
-    numbers = np.flatnonzero(columns)
-    shown = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
-    warnings.warn(
-        f"the values of feature {shown} {what}: fit again with like=None on rows that are like "
-        "those to come",
-        UserWarning,
-        stacklevel=5,
-    )

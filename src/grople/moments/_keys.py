@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "canonical_rows", "fold_of", "mix", "row_keys", "row_key_pairs"]
+__all__ = ["Keys", "canonical_rows", "fold_of", "mix", "row_key_pairs", "row_keys"]
 
 Keys = NDArray[np.uint64]
 
@@ -34,13 +34,18 @@ def row_keys(X: Any, B: Any | None = None, weights: NDArray[Any] | None = None) 
     >>> bool((row_keys(X) == row_keys(sp.csr_array(X))).all())
     True
     """
-    return _with_labels(_keyed_sums(X, key=1), B, weights)
+    return row_key_pairs(X, B, weights)[1]
 
 
-def row_key_pairs(X: Any, B: Any, weights: NDArray[Any] | None) -> tuple[Keys, Keys]:
+def row_key_pairs(X: Any, B: Any | None, weights: NDArray[Any] | None) -> tuple[Keys, Keys]:
     """Return the key of each row's features, and that of all that is known of it."""
     sums = _keyed_sums(X, key=1)
-    return _with_labels(sums, None, None), _with_labels(sums, B, weights)
+    of_features = mix(sums + _OFFSET)
+    if B is not None:
+        sums = mix(sums) + _keyed_sums(B, key=2)
+    if weights is not None:
+        sums = sums + _scrambled(weights) - _scrambled(np.ones(1))
+    return of_features, mix(sums + _OFFSET)
 
 
 def fold_of(keys: Keys, n_folds: int, draw: int = 0) -> NDArray[np.intp]:
@@ -66,14 +71,6 @@ def canonical_rows(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def _with_labels(sums: Keys, B: Any | None, weights: NDArray[Any] | None) -> Keys:
-    if B is not None:
-        sums = mix(sums) + _keyed_sums(B, key=2)
-    if weights is not None:
-        sums = sums + _scrambled(weights) - _scrambled(np.ones(1))
-    return mix(sums + _OFFSET)
 
 
 def _keyed_sums(X: Any, key: int) -> Keys:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.moments._products import ThreadedProduct
+from grople.optim import ThreadedProduct
 
 __all__ = ["DENSE_LABELS", "LabelMoments"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.moments._keys import Keys, canonical_rows, fold_of, row_key_pairs
-from grople.moments._labels import LabelMoments
-from grople.moments._products import ThreadedProduct
 
-__all__ = ["RowMoments", "Sample", "stacked"]
+__all__ = ["Sample"]
 
 Array = NDArray[Any]
 
@@ -103,58 +100,55 @@ class Sample:
 
     def take(self, rows: Any) -> Self:
         """Return some of the rows."""
-        parts = {
-            name: getattr(self, name)[rows]
-            for name in ("X", "B", "weights", "copies", "feature_keys", "keys")
-        }
-        return replace(self, **parts)
+        return replace(
+            self, X=self.X[rows], B=self.B[rows], weights=self.weights[rows],
+            copies=self.copies[rows], feature_keys=self.feature_keys[rows], keys=self.keys[rows],
+        )  # fmt: skip
 
     def folds(self, n_folds: int) -> NDArray[np.intp]:
         """Return the fold of each row, the same for rows with the same features."""
         return fold_of(self.feature_keys, n_folds)
 
     def __add__(self, other: Sample) -> Self:
-        both = self._joined(other, 1)
-        return both._merged()
+        return self._joined(other, 1, min(self.complete_to, other.complete_to))
 
     def __sub__(self, other: Sample) -> Self:
         """Return the sample without some rows; those beyond where it is complete are not here."""
-        return self._joined(other._up_to(self.complete_to), -1)._merged()
+        return self._joined(other, -1, self.complete_to)
 
     def padded(self, n_labels: int) -> Self:
         """Add labels that no row has carried so far."""
-        return replace(self, B=_widened(self.B, n_labels))
+        B = self.B
+        if B.shape[1] == n_labels:
+            return self
+        B = sp.csr_array((B.data, B.indices, B.indptr), shape=(B.shape[0], n_labels))
+        return replace(self, B=B)
 
-    def _joined(self, other: Sample, sign: int) -> Self:
-        complete_to = min(self.complete_to, other.complete_to) if sign > 0 else self.complete_to
+    def _joined(self, other: Sample, sign: int, complete_to: tuple[int, int]) -> Self:
         width = max(self.B.shape[1], other.B.shape[1])
-
-        def both(name: str) -> Any:
-            return np.concatenate([getattr(self, name), getattr(other, name)])
-
+        both = self.padded(width), other.padded(width)
+        X = [part.X for part in both]
+        if any(map(sp.issparse, X)):
+            X = [sp.vstack([sp.csr_array(part) for part in X], format="csr")]
         return replace(
             self,
-            X=stacked(self.X, other.X),
-            B=stacked(_widened(self.B, width), _widened(other.B, width)),
-            weights=both("weights"),
+            X=X[0] if len(X) == 1 else np.concatenate(X),
+            B=sp.vstack([part.B for part in both], format="csr"),
+            weights=np.concatenate([part.weights for part in both]),
             copies=np.concatenate([self.copies, sign * other.copies]),
-            feature_keys=both("feature_keys"),
-            keys=both("keys"),
+            feature_keys=np.concatenate([part.feature_keys for part in both]),
+            keys=np.concatenate([part.keys for part in both]),
             complete_to=complete_to,
-        )
-
-    def _up_to(self, last: tuple[int, int]) -> Self:
-        """Return the rows whose keys are not beyond a pair of keys."""
-        if last == (LAST, LAST):
-            return self
-        first, second = (np.uint64(key) for key in last)
-        known = self.feature_keys < first
-        known |= (self.feature_keys == first) & (self.keys <= second)
-        return self.take(np.flatnonzero(known))
+        )._merged()
 
     def _merged(self) -> Self:
         """Put rows in order, count equal ones once, and leave out what there is no room for."""
-        known = self._up_to(self.complete_to)
+        known, complete_to = self, self.complete_to
+        if not self.complete:
+            last, second = (np.uint64(key) for key in complete_to)
+            within = self.feature_keys < last
+            within |= (self.feature_keys == last) & (self.keys <= second)
+            known = self.take(np.flatnonzero(within))
         order = np.lexsort((known.keys, known.feature_keys))
         keys = known.keys[order]
         new = np.ones(len(keys), dtype=bool)
@@ -167,155 +161,13 @@ class Sample:
                 "(with these labels and weights)"
             )
         kept = np.flatnonzero(copies)
-        complete_to = self.complete_to
         if self.capacity is not None and len(kept) > RESERVE * self.capacity:
             kept = kept[: RESERVE * self.capacity]
-            last = order[starts[kept[-1]]] if len(kept) else None
-            complete_to = (0, 0) if last is None else (
-                int(known.feature_keys[last]), int(known.keys[last])
+            last_row = order[starts[kept[-1]]] if len(kept) else None
+            complete_to = (0, 0) if last_row is None else (
+                int(known.feature_keys[last_row]), int(known.keys[last_row])
             )  # fmt: skip
         rows = order[starts[kept]] if len(starts) else order
-        if len(rows) == len(known) and np.array_equal(rows, np.arange(len(rows))):
-            found = known
-        else:
-            found = known.take(rows)
-        return replace(found, copies=copies[kept], complete_to=complete_to)
-
-
-@dataclass(frozen=True)
-class RowMoments:
-    """Moments in the form of distinct sparse rows: products with them instead of a D×D matrix.
-
-    Copies of a row are one row that weighs as much, with the mean of their labels.
-
-    Attributes
-    ----------
-    labels : LabelMoments
-        n, Bᵀ1 and BᵀB.
-    X : csr_array of shape (n, D)
-        Rows with different features, in the order of their keys.
-    shares : csr_array of shape (n, L)
-        The share of each row's copies that carry each label.
-    weights : ndarray of shape (n,)
-        What each row weighs.
-    feature_keys : ndarray of uint64
-        The keys of the rows.
-    """
-
-    labels: LabelMoments
-    X: Any
-    shares: Any
-    weights: Array
-    feature_keys: Keys
-
-    keeps_rows = True
-
-    @classmethod
-    def of(cls, sample: Sample) -> Self:
-        """Gather the rows of a complete sample."""
-        totals = sample.totals
-        labels = LabelMoments.of(sample.B, None if (totals == 1).all() else totals)
-        new = np.ones(len(sample), dtype=bool)
-        new[1:] = sample.feature_keys[1:] != sample.feature_keys[:-1]
-        keys = sample.feature_keys[new]
-        if new.all():
-            return cls(labels, sample.X, sample.B, totals, keys)
-        which = np.cumsum(new) - 1
-        weights = np.bincount(which, totals)
-        ones = (totals / weights[which], (which, np.arange(len(which))))
-        shares = sp.csr_array(ones, shape=(len(weights), len(which))) @ sample.B
-        return cls(labels, sample.X[new], sp.csr_array(shares), weights, keys)
-
-    @property
-    def n(self) -> float:
-        """Rows, or their total weight."""
-        return self.labels.n
-
-    @property
-    def n_features(self) -> int:
-        """Number of features (D)."""
-        return int(self.X.shape[1])
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels (L)."""
-        return self.labels.n_labels
-
-    @cached_property
-    def feature_sum(self) -> Array:
-        """Σx."""
-        return np.asarray(self.X.T @ self.weights)
-
-    @cached_property
-    def mean(self) -> Array:
-        """The mean of the features."""
-        return self.feature_sum / self.n if self.n else self.feature_sum
-
-    @cached_property
-    def _products(self) -> dict[Any, tuple[ThreadedProduct, ThreadedProduct]]:
-        return {}
-
-    def _both(self, dtype: Any) -> tuple[ThreadedProduct, ThreadedProduct]:
-        """Return X and XᵀW, ready to multiply arrays of a precision in that precision."""
-        narrow = np.float32 if dtype == np.float32 else np.float64
-        if narrow not in self._products:
-            weighted = sp.csr_array(self.X * self.weights[:, None])
-            pair = self.X.astype(narrow, copy=False), weighted.T.tocsr().astype(narrow)
-            self._products[narrow] = ThreadedProduct(pair[0]), ThreadedProduct(pair[1])
-        return self._products[narrow]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is only there to multiply faster is made again where it is needed.
-        return {name: value for name, value in self.__dict__.items() if name != "_products"}
-
-    def gram(self, Z: Array, centre: bool = True) -> Array:
-        """Return XᵀX Z, of centred features unless said otherwise."""
-        rows, pull = self._both(Z.dtype)
-        product = pull @ (rows @ Z)
-        if centre:
-            mean = self.mean.astype(Z.dtype)
-            product -= np.multiply.outer(Z.dtype.type(self.n) * mean, mean @ Z)
-        return np.asarray(product)
-
-    def gram_diagonal(self, centre: bool = True) -> Array:
-        """Return the diagonal of XᵀX."""
-        squares = np.asarray(self.X.power(2).T @ self.weights)
-        return np.maximum(squares - self.n * self.mean**2, 0.0) if centre else squares
-
-    def signed_cross(self, W: Array, centre: bool = True) -> Array:
-        """Return XᵀY W, of centred features (and points) unless said otherwise."""
-        points = 2.0 * (self.shares @ W) - W.sum(axis=0)
-        product = self._both(W.dtype)[1] @ np.asarray(points)
-        return product - np.multiply.outer(self.mean, self.labels.sums @ W) if centre else product
-
-    def image_moments(self, Z: Array) -> tuple[Array, Array]:
-        """Return ZᵀXᵀXZ of centred features, and BᵀXZ."""
-        images = np.asarray(self._both(Z.dtype)[0] @ Z, dtype=np.float64)
-        label_sums = self.shares.T @ (images * self.weights[:, None])
-        images -= self.mean @ Z
-        images *= np.sqrt(self.weights)[:, None]
-        return images.T @ images, np.asarray(label_sums)
-
-    def occurrences(self) -> Any:
-        """Return XᵀB as a CSR array of shape (D, L)."""
-        return sp.csr_array(self._both(np.float64)[1].matrix @ self.shares)
-
-    def select_labels(self, columns: Array) -> Self:
-        """Keep the given labels, in the given order."""
-        if len(columns) == self.n_labels:
-            return self
-        labels = self.labels.select(columns)
-        return replace(self, labels=labels, shares=sp.csr_array(self.shares[:, columns]))
-
-
-def stacked(one: Any, other: Any) -> Any:
-    """Return the rows of two blocks, sparse if either is."""
-    if sp.issparse(one) or sp.issparse(other):
-        return sp.vstack([sp.csr_array(one), sp.csr_array(other)], format="csr")
-    return np.concatenate([one, other])
-
-
-def _widened(B: Any, width: int) -> Any:
-    if B.shape[1] == width:
-        return B
-    return sp.csr_array((B.data, B.indices, B.indptr), shape=(B.shape[0], width))
+        if len(rows) != len(known) or not np.array_equal(rows, np.arange(len(rows))):
+            known = known.take(rows)
+        return replace(known, copies=copies[kept], complete_to=complete_to)

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from grople.moments._grid import Grid
 from grople.moments._labels import LabelMoments
-from grople.moments._moments import MatrixMoments, Moments
-from grople.moments._rows import RowMoments, Sample
+from grople.moments._moments import Moments
+from grople.moments._real import MatrixMoments, RealMoments, RowMoments
+from grople.moments._rows import Sample
 
-__all__ = ["RealMoments", "RowSummary", "summarise"]
+__all__ = ["Outline", "RowSummary", "summarise"]
 
 Array = NDArray[Any]
-#: What a model is solved from: matrices or rows.
-RealMoments = MatrixMoments | RowMoments
 
 #: Largest value in rows that are kept instead of matrices: their maps are in single precision.
 LARGEST_KEPT = 1e15
@@ -120,14 +119,14 @@ class RowSummary:
         without : ndarray of bool, optional
             Rows of the sample to leave out.
         """
-        sums = self._sums_of(np.ones(len(self.sample), bool)) if self.sums is None else self.sums
+        sums = self._sums_of(slice(None)) if self.sums is None else self.sums
         if without is not None:
             sums = sums - self._sums_of(without)
         return sums.real(self.grid, self.n_labels)
 
-    def _sums_of(self, which: Array) -> Moments:
+    def _sums_of(self, rows: Any) -> Moments:
         """Return the exact moments of some rows of the sample with all their copies."""
-        part = self.sample.take(np.flatnonzero(which))
+        part = self.sample.take(rows)
         return Moments.of(part.X, part.B, part.weights, self.grid, part.copies)
 
     @cached_property
@@ -225,18 +224,13 @@ def summarise(
         raise ValueError(f"X has {X.shape[1]} features, but the grid {grid.n_features}")
     if grid.sparse != sp.issparse(X):
         X = sp.csr_array(X) if grid.sparse else X.toarray()
-    if grid.keeps_rows:
-        _check_kept(X)
-        return RowSummary(grid, None, Sample.of(X, B, weights, None), B.shape[1])
-    sums = Moments.of(X, B, weights, grid)
-    return RowSummary(grid, sums, Sample.of(X, B, weights, max_kept_rows), B.shape[1])
-
-
-def _check_kept(X: Any) -> None:
-    """Refuse rows whose products would leave the range of single precision."""
+    if not grid.keeps_rows:
+        sums = Moments.of(X, B, weights, grid)
+        return RowSummary(grid, sums, Sample.of(X, B, weights, max_kept_rows), B.shape[1])
     size = np.abs(X.data)
-    if size.max(initial=0.0) > LARGEST_KEPT:
+    if size.max(initial=0.0) > LARGEST_KEPT:  # their products would leave single precision
         raise ValueError(
             f"feature {int(X.indices[size.argmax()])} has values too large for rows of so many "
             f"features (beyond {LARGEST_KEPT:g}): scale it"
         )
+    return RowSummary(grid, None, Sample.of(X, B, weights, None), B.shape[1])

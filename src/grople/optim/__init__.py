@@ -1,9 +1,15 @@
 """Penalties, proximal solvers, spectra, linear systems and threads; knows nothing of labels."""
 
-from grople.optim._blocks import RowBlocks, TwoSidedQuadratic, block_proximal, blocks_of_rows
-from grople.optim._cross import cross_approximation
-from grople.optim._parallel import parallel_map, row_shares, single_threaded, worker_count
-from grople.optim._penalties import L1, GroupRows, Penalty
+from grople.optim._blocks import TwoSidedQuadratic, block_proximal, blocks_of_rows
+from grople.optim._parallel import (
+    ThreadedProduct,
+    by_columns,
+    parallel_map,
+    row_shares,
+    single_threaded,
+    worker_count,
+)
+from grople.optim._penalties import L1, GroupRows
 from grople.optim._proximal import (
     Quadratic,
     Solution,
@@ -15,6 +21,7 @@ from grople.optim._proximal import (
 from grople.optim._spectra import (
     Spectrum,
     block_lanczos,
+    cross_approximation,
     largest_eigenvalue,
     top_eigenvectors,
 )
@@ -27,20 +34,21 @@ from grople.optim._systems import (
     leading_part,
     low_rank,
     orthonormal,
+    solve_ridge_systems,
 )
 
 __all__ = [
     "GroupRows",
     "L1",
-    "Penalty",
     "Quadratic",
-    "RowBlocks",
     "Solution",
     "Spectrum",
+    "ThreadedProduct",
     "TwoSidedQuadratic",
     "block_lanczos",
     "block_proximal",
     "blocks_of_rows",
+    "by_columns",
     "by_diagonal",
     "conjugate_gradient",
     "cross_approximation",
@@ -58,6 +66,7 @@ __all__ = [
     "proximal_gradient",
     "row_shares",
     "single_threaded",
+    "solve_ridge_systems",
     "top_eigenvectors",
     "worker_count",
 ]

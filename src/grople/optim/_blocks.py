@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.optim._penalties import Penalty
+from grople.optim._penalties import L1
 from grople.optim._proximal import Quadratic, Solution, objective, optimality_gap
 
-__all__ = ["RowBlocks", "TwoSidedQuadratic", "block_proximal", "blocks_of_rows"]
+__all__ = ["TwoSidedQuadratic", "block_proximal", "blocks_of_rows"]
 
 Array = NDArray[Any]
-#: Blocks of rows, each with the largest eigenvalue of its part of the matrix.
-RowBlocks = list[tuple[slice, float]]
 
 #: Rows of a block: large enough for matrix products, small enough for a small eigenvalue.
 BLOCK_ROWS = 128
@@ -30,7 +28,7 @@ BLOCK_ROWS = 128
 STEPS = 8
 
 
-def blocks_of_rows(gram: Array) -> RowBlocks:
+def blocks_of_rows(gram: Array) -> list[tuple[slice, float]]:
     """Cut a matrix into blocks of rows, each with the largest eigenvalue of its diagonal part."""
     starts = range(0, len(gram), BLOCK_ROWS)
     blocks = [slice(first, min(first + BLOCK_ROWS, len(gram))) for first in starts]
@@ -61,7 +59,7 @@ class TwoSidedQuadratic:
     constant: float
     alpha: float
     gamma: float
-    blocks: RowBlocks
+    blocks: list[tuple[slice, float]]
 
     @cached_property
     def _right(self) -> Array:
@@ -93,14 +91,14 @@ class TwoSidedQuadratic:
 
 def block_proximal(
     quadratic: TwoSidedQuadratic,
-    penalty: Penalty,
+    penalty: L1,
     start: Array,
     *,
     tol: float = 1e-4,
     max_iter: int = 1000,
     scale: float,
 ) -> Solution:
-    """Minimise ``quadratic + penalty``, a penalty separable over rows, from ``start``.
+    """Minimise ``quadratic + penalty`` from ``start``.
 
     Sweeps over blocks of rows, a few accelerated steps in each; the product GW is kept up to
     date from the rows that changed, so rows that stay at zero cost nothing. It stops when
@@ -148,12 +146,7 @@ def block_proximal(
 
 
 def _block_change(
-    quadratic: TwoSidedQuadratic,
-    penalty: Penalty,
-    W: Array,
-    GW: Array,
-    rows: slice,
-    curvature: float,
+    quadratic: TwoSidedQuadratic, penalty: L1, W: Array, GW: Array, rows: slice, curvature: float
 ) -> Array:
     """Return how a block of rows changes in a few accelerated steps."""
     here, gram = W[rows], quadratic.gram[rows, rows]

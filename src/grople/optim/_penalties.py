@@ -1,40 +1,22 @@
-"""Penalties ``s·Ω(W)``, Ω a norm: value, proximal operator, distance to optimality, dual norm."""
+"""Penalties ``s·Ω(W)``, Ω a norm: value, proximal operator, distance to optimality, dual norm.
+
+``prox(W, step)`` is the P with the least ``‖P − W‖² / (2·step) + s·Ω(P)``. The distance says, part
+by part, how far ``−gradient`` is from the subdifferential at W: W minimises ``f + s·Ω`` where it is
+zero for the gradient of f. A duality gap needs the norm dual to Ω.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["L1", "GroupRows", "Penalty"]
+__all__ = ["L1", "GroupRows"]
 
 Array = NDArray[Any]
-
-
-class Penalty(Protocol):
-    """What a solver asks of a penalty ``strength · Ω(W)``."""
-
-    @property
-    def strength(self) -> float:
-        """The weight s of the norm."""
-
-    def value(self, W: Array) -> float:
-        """Return ``s·Ω(W)``."""
-
-    def prox(self, W: Array, step: Any) -> Array:
-        """Return the P with the least ``‖P − W‖² / (2·step) + s·Ω(P)``."""
-
-    def distance(self, W: Array, gradient: Array) -> Array:
-        """Return how far ``−gradient`` is from the subdifferential at W, part by part.
-
-        W minimises ``f + s·Ω`` exactly where this is zero for the gradient of f.
-        """
-
-    def dual_norm(self, W: Array) -> float:
-        """Return the norm dual to Ω, which a duality gap needs."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +80,12 @@ class GroupRows:
     strength: float
     groups: NDArray[np.intp]
     allowed: NDArray[np.bool_] | None = None
+
+    def select(self, rows: NDArray[np.bool_]) -> GroupRows:
+        """Return the penalty of some of the rows."""
+        if self.allowed is None:
+            return self
+        return replace(self, allowed=self.allowed[rows])
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.optim._penalties import Penalty
+from grople.optim._penalties import L1, GroupRows
 
 __all__ = [
     "Quadratic",
@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+Penalty = L1 | GroupRows
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of symmetric matrices, whole ones and those known by products."""
+"""What symmetric matrices are made of: eigenvectors, whole or leading ones, and thin factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ import scipy.linalg
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-__all__ = ["Spectrum", "block_lanczos", "largest_eigenvalue", "top_eigenvectors"]
+__all__ = [
+    "Spectrum",
+    "block_lanczos",
+    "cross_approximation",
+    "largest_eigenvalue",
+    "top_eigenvectors",
+]
 
 Array = NDArray[Any]
 Product = Callable[[Array], Array]
@@ -28,6 +34,8 @@ WIDTH = 64
 RESTARTS = 50
 #: Lengths, relative to the operator, below which columns have lost digits, and below which all.
 CLEAN, ROUNDING = 1e-4, 1e-14
+#: Rows on which a product of thin matrices is checked, and the most terms it may have.
+CHECKED, MOST_TERMS = 256, 400
 
 
 @dataclass(frozen=True)
@@ -87,18 +95,13 @@ def largest_eigenvalue(product: Product, size: int) -> float:
 
 
 def top_eigenvectors(
-    product: Product,
-    size: int,
-    n_vectors: int,
-    *,
-    tol: float = 1e-8,
-    start: Array | None = None,
+    product: Product, size: int, n_vectors: int, *, tol: float = 1e-8
 ) -> tuple[Array, Array]:
     """Return the leading eigenvalues (descending) and eigenvectors of a symmetric operator.
 
     Signs are fixed (the largest entry of each vector is positive), so that equal operators
     give equal vectors. Small operators are decomposed whole, few vectors are found by Lanczos to
-    rounding, many vectors of a large one by `block_lanczos` with ``tol`` and ``start``.
+    rounding, many vectors of a large one by `block_lanczos` with ``tol``.
     """
     n_vectors = min(n_vectors, size)
     if size <= max(DENSE_SIZE, 6 * n_vectors):
@@ -109,7 +112,7 @@ def top_eigenvectors(
     elif n_vectors <= FEW_VECTORS:
         values, vectors = _lanczos(product, size, n_vectors, tol=0.0)
     else:
-        values, vectors = block_lanczos(product, size, n_vectors, tol=tol, start=start)
+        values, vectors = block_lanczos(product, size, n_vectors, tol=tol)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
     peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
@@ -132,12 +135,7 @@ def _lanczos(product: Product, size: int, n_vectors: int, tol: float) -> tuple[A
 
 
 def block_lanczos(
-    product: Product,
-    size: int,
-    n_vectors: int,
-    *,
-    tol: float = 1e-8,
-    start: Array | None = None,
+    product: Product, size: int, n_vectors: int, *, tol: float = 1e-8
 ) -> tuple[Array, Array]:
     """Return many leading eigenvalues (descending) and eigenvectors of a symmetric operator.
 
@@ -157,8 +155,6 @@ def block_lanczos(
     tol : float
         Residual allowed, relative to each eigenvalue (to rounding of the largest for those that
         are zero).
-    start : ndarray of shape (size, any number), optional
-        Vectors whose span is near the wanted one.
 
     Examples
     --------
@@ -170,36 +166,31 @@ def block_lanczos(
     """
     rng = np.random.default_rng(0)
     width = min(WIDTH, max(n_vectors, 1))
-    if start is not None and not start.shape[1]:
-        start = None
-    block = np.linalg.qr(rng.standard_normal((size, width)) if start is None else start)[0]
-    most = min(size - width, max(2 * n_vectors + 4 * width, 2 * block.shape[1]))
+    block = np.linalg.qr(rng.standard_normal((size, width)))[0]
+    most = min(size - width, 2 * n_vectors + 4 * width)
     Q, H = np.empty((size, most), order="F"), np.zeros((most, most))  # A Q ≈ Q H
     have = restarts = 0
     while True:
-        had, have = have, have + block.shape[1]
+        had, have = have, have + width
         Q[:, had:have] = block
         known, image = Q[:, :have], np.array(product(block), dtype=np.float64)
         H[:have, had:have] = along = _orthogonalise(known, image)
         H[had:have, :have] = along.T
         block, left = _next_block(known, image, float(np.abs(along).max(initial=0.0)), rng)
-        full = have + block.shape[1] > most
-        # A given start may be good enough as it is; otherwise the basis is filled first.
-        if have < n_vectors or not (full or (had == 0 and start is not None)):
+        if have + width <= most:  # the basis is filled first
             continue
         values, turn = np.linalg.eigh(H[:have, :have])
         values, turn = values[::-1], turn[:, ::-1]
         residuals = np.linalg.norm(left @ turn[had:have, :n_vectors], axis=0)
         least = np.finfo(float).eps * size * np.abs(values).max(initial=0.0)
         certified = np.all(residuals <= np.maximum(tol * np.abs(values[:n_vectors]), least))
-        if certified or (full and restarts == RESTARTS):
+        if certified or restarts == RESTARTS:
             break
-        if full:
-            restarts += 1
-            have = min(n_vectors + width, have, most - block.shape[1])
-            Q[:, :have] = known @ turn[:, :have]
-            H[:] = 0.0
-            H[np.arange(have), np.arange(have)] = values[:have]
+        restarts += 1
+        have = min(n_vectors + width, have, most - width)
+        Q[:, :have] = known @ turn[:, :have]
+        H[:] = 0.0
+        H[np.arange(have), np.arange(have)] = values[:have]
     if not certified:
         warnings.warn(
             f"eigenvectors are known to a residual of {residuals.max():.1e} only",
@@ -233,3 +224,57 @@ def _next_block(
         _orthogonalise(known, block)
         block = np.linalg.qr(block)[0]
     return block, left
+
+
+def cross_approximation(
+    rows_of: Callable[[Array], Array], size: int, *, tol: float = 1e-9
+) -> tuple[Array, Array]:
+    """Return U and W with ``U W`` near a symmetric matrix that is known by its rows.
+
+    Adaptive cross approximation: each term takes a row and a column of what is left, which cross
+    at its largest entry. When a term is small, rows drawn at random are compared with the
+    approximation, and it goes on from the worst of them; it ends when all are within ``tol`` of
+    the largest entry.
+
+    Parameters
+    ----------
+    rows_of : callable
+        Returns the given rows of the matrix, shape (n_rows, size).
+    size : int
+        Rows of the matrix.
+    tol : float
+        Error of an entry allowed, relative to the largest entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 1000)
+    >>> U, W = cross_approximation(lambda i: np.exp(-np.multiply.outer(x[i], x)), len(x))
+    >>> len(W) < 12, bool(np.abs(U @ W - np.exp(-np.multiply.outer(x, x))).max() < 1e-9)
+    (True, True)
+    """
+    checked = np.random.default_rng(0).permutation(size)[:CHECKED]
+    exact = rows_of(checked)
+    largest = float(np.abs(exact).max(initial=0.0))
+    U, W = np.zeros((size, 0)), np.zeros((0, size))
+    row = -1  # none: look for the worst of the checked ones
+    while len(W) < min(MOST_TERMS, size):
+        if row < 0:
+            left = np.abs(exact - U[checked] @ W)
+            if not left.max(initial=0.0) > tol * largest:
+                break
+            row = int(checked[left.max(axis=1).argmax()])
+        across = rows_of(np.array([row]))[0] - U[row] @ W
+        column = int(np.abs(across).argmax())
+        if not abs(across[column]) > 0.1 * tol * largest:
+            row = -1
+            continue
+        down = rows_of(np.array([column]))[0] - U @ W[:, column]
+        U = np.column_stack([U, down / across[column]])
+        W = np.vstack([W, across])
+        # The next row is where this column was far off, but no row is taken twice.
+        down[row] = 0.0
+        row = int(np.abs(down).argmax())
+        if not abs(down[row]) > tol * largest:
+            row = -1
+    return U, W

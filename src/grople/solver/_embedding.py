@@ -17,17 +17,14 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from grople.moments._labels import LabelMoments
-from grople.moments._rows import RowMoments
-from grople.moments._summary import RealMoments
+from grople.moments import LabelMoments, RealMoments, RowMoments
 from grople.optim import (
     GroupRows,
     Quadratic,
-    Solution,
-    Spectrum,
     by_diagonal,
     conjugate_gradient,
     proximal_gradient,
+    solve_ridge_systems,
     top_eigenvectors,
 )
 from grople.solver._groups import Groups
@@ -142,18 +139,16 @@ def embed_labels(
     if labels.n_labels == 0:
         nothing = np.zeros((0, 0))
         return Embedding(nothing, nothing, np.zeros(1), 0.0, 0, True)
-    product = _mixed(labels, predictable, feature_weight)
+    product, total = _gram_product(labels, predictable, feature_weight), labels.total
     leading: tuple[Array, Array] | None = None
     if n_components == "auto":
         n_components, leading = _automatic(labels)
     d = int(n_components)
-    if leading is None or feature_weight:
-        leading = _leading(product, labels, d)
-    values, vectors = leading
-    leading = values[:d], vectors[:, :d]
-    V, penalty = _start(product, leading, groups, group_components, lambda_2)
-    return _alternate(product, _trace(labels, product, feature_weight), V, penalty,
-                      lambda_1, tol, max_iter)  # fmt: skip
+    if feature_weight:
+        leading, total = None, float(np.trace(product(np.eye(labels.n_labels))))
+    values, vectors = leading or _leading(product, labels, d)
+    V, penalty = _start(product, (values[:d], vectors[:, :d]), groups, group_components, lambda_2)
+    return _alternate(product, total, V, penalty, lambda_1, tol, max_iter)
 
 
 def automatic_components(
@@ -172,53 +167,35 @@ def automatic_components(
     >>> automatic_components(LabelMoments.of(B))
     3
     """
-    if not labels.n_labels:
-        return 0
-    return _automatic(labels, share, most)[0]
-
-
-def _most_components(n_labels: int) -> int:
-    """Return how many dimensions many labels may have: the more labels, the fewer.
-
-    Examples
-    --------
-    >>> [_most_components(n) for n in (2000, 3000, 4500, 30_000)]
-    [1500, 1500, 1000, 500]
-    """
-    fewest, most = AUTOMATIC
-    return int(np.clip(HYPERPLANES // n_labels, fewest, most))
+    return _automatic(labels, share, most)[0] if labels.n_labels else 0
 
 
 def _automatic(
     labels: LabelMoments, share: float | None = None, most: int | None = None
 ) -> tuple[int, tuple[Array, Array]]:
-    """Return how many dimensions to take, and the leading eigenvectors of YᵀY that say so."""
-    few = labels.n_labels <= FEW_LABELS
-    share = share or (0.9999 if few else 0.98)
-    most = most or (labels.n_labels if few else _most_components(labels.n_labels))
-    leading = _leading(labels.signed_product, labels, most + 1)
-    return _enough(labels, *leading, share, most), leading
-
-
-def _leading(product: Product, labels: LabelMoments, n_vectors: int) -> tuple[Array, Array]:
-    L = labels.n_labels
-    return top_eigenvectors(product, L, min(n_vectors, L), tol=START_TOL)
-
-
-def _enough(labels: LabelMoments, values: Array, vectors: Array, share: float, most: int) -> int:
-    """Return how many dimensions hold a share of the spread, from eigenvectors of YᵀY.
+    """Return how many dimensions to take, and the leading eigenvectors of YᵀY that say so.
 
     The spread is that of the centred labels, ``YᵀY − ssᵀ/n`` with s the sums of Y's columns. In
     the span of the eigenvectors (which all but holds s, the most of YᵀY there is) it is a small
     matrix.
     """
+    L = labels.n_labels
+    few = L <= FEW_LABELS
+    share = share or (0.9999 if few else 0.98)
+    most = most or (L if few else int(np.clip(HYPERPLANES // L, *AUTOMATIC)))
+    values, vectors = _leading(labels.signed_product, labels, most + 1)
     along = vectors.T @ labels.sums
     centred = np.diag(values) - np.multiply.outer(along, along) / labels.n
     held = np.cumsum(np.maximum(np.linalg.eigvalsh(centred)[::-1], 0.0))
     spread = labels.total - float(np.square(labels.sums).sum()) / float(labels.n)
     # One more for the mean, which the factorisation holds as well.
     needed = int(np.searchsorted(held, share * spread)) + 2
-    return min(needed, most, labels.n_labels)
+    return min(needed, most, L), (values, vectors)
+
+
+def _leading(product: Product, labels: LabelMoments, n_vectors: int) -> tuple[Array, Array]:
+    L = labels.n_labels
+    return top_eigenvectors(product, L, min(n_vectors, L), tol=START_TOL)
 
 
 def predictable_gram(moments: RealMoments, gamma: float, *, centre: bool = True) -> Product:
@@ -229,42 +206,27 @@ def predictable_gram(moments: RealMoments, gamma: float, *, centre: bool = True)
     """
     labels = moments.labels
     cross = moments.signed_cross(np.eye(labels.n_labels), centre)
-    gram = cross.T @ _solve_ridge(moments, cross, gamma, centre)
+    shifts = np.full(cross.shape[1], gamma)
+    if isinstance(moments, RowMoments):
+        nearby = by_diagonal(moments.gram_diagonal(centre), shifts)
+        solved = conjugate_gradient(
+            lambda Z: moments.gram(Z, centre), cross, shifts, precondition=nearby, tol=1e-6
+        )
+    else:
+        solved = solve_ridge_systems(moments.gram_matrix(centre), cross, shifts)
+    gram = cross.T @ solved
     if centre and labels.n:
         gram += np.multiply.outer(labels.sums, labels.sums) / labels.n
     return lambda W: gram @ W
 
 
-def _solve_ridge(moments: RealMoments, right: Array, gamma: float, centre: bool) -> Array:
-    shifts = np.full(right.shape[1], gamma)
-    if isinstance(moments, RowMoments):
-        nearby = by_diagonal(moments.gram_diagonal(centre), shifts)
-        return conjugate_gradient(
-            lambda Z: moments.gram(Z, centre), right, shifts, precondition=nearby, tol=1e-6
-        )
-    matrix = moments.gram_matrix(centre)
-    shifted = matrix.copy()
-    shifted[np.diag_indices_from(shifted)] += gamma
-    try:
-        factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:  # no ridge to speak of: the minimum-norm solution
-        return Spectrum.of(matrix, overwrite=True).solve(right, shifts)
-    return scipy.linalg.cho_solve(factor, right, check_finite=False)
-
-
-def _mixed(labels: LabelMoments, predictable: Product | None, weight: float) -> Product:
-    if predictable is None or weight == 0:
-        if labels.n_labels > DENSE_GRAM:
-            return labels.signed_product
-        gram = labels.signed_gram()
-        return lambda W: gram @ W
-    return lambda W: (1 - weight) * labels.signed_product(W) + weight * predictable(W)
-
-
-def _trace(labels: LabelMoments, product: Product, feature_weight: float) -> float:
-    if feature_weight == 0:
-        return labels.total
-    return float(np.trace(product(np.eye(labels.n_labels))))
+def _gram_product(labels: LabelMoments, predictable: Product | None, weight: float) -> Product:
+    """Return ``W ↦ YᵀY W``, mixed with what features can predict of it."""
+    if predictable is not None and weight:
+        return lambda W: (1 - weight) * labels.signed_product(W) + weight * predictable(W)
+    if labels.n_labels > DENSE_GRAM:
+        return labels.signed_product
+    return labels.signed_gram().__matmul__
 
 
 def _start(
@@ -303,17 +265,32 @@ def _alternate(
     tol: float,
     max_iter: int,
 ) -> Embedding:
+    """Alternate exact points, exact scales and certified hyperplanes from a start of these."""
     path: list[float] = []
     for _ in range(max(max_iter, 1)):
-        W, UU, UY = _point_step(product, V, lambda_1)
-        V, W, UU, UY = _balance(V, W, UU, UY, penalty, lambda_1)
+        # U = Y Vᵀ(VVᵀ + λ1 I)⁻¹, as W with the products that follow from it. A hair of ridge
+        # keeps λ1 = 0 solvable.
+        inner = V @ V.T
+        inner[np.diag_indices_from(inner)] += max(lambda_1, 1e-12 * float(np.trace(inner)))
+        W = scipy.linalg.solve(inner, V, assume_a="pos", check_finite=False).T
+        UY = product(W).T
+        UU = UY @ W
+        if lambda_1 and penalty.strength:
+            c = _balance(V, UU, penalty, lambda_1)
+            V, W = V / c[:, None], W * c
+            UU, UY = UU * np.multiply.outer(c, c), UY * c[:, None]
         before = _objective(total, V, UU, UY, penalty, lambda_1)
         # With as many dimensions as labels the objective is next to nothing of ‖Y‖², and shares
         # of it would be chased for ever.
         scale = max(before, SCALE * total)
-        solution = _hyperplane_step(V, UU, UY, total, penalty, 0.1 * tol, scale)
+        values = np.linalg.eigvalsh(UU) if len(UU) else np.zeros(1)
+        smooth = Quadratic(
+            UU.__matmul__, UY, total, float(values[-1]), convexity=max(float(values[0]), 0.0)
+        )
+        # All groups at once: their rows share UᵀU.
+        solution = proximal_gradient(smooth, penalty, V, tol=0.1 * tol, max_iter=100, scale=scale)
         alive = np.abs(solution.point).max(axis=1, initial=0.0) > 0
-        V, W, penalty = solution.point[alive], W[:, alive], _for_rows(penalty, alive)
+        V, W, penalty = solution.point[alive], W[:, alive], penalty.select(alive)
         objective = _objective(total, V, UU[np.ix_(alive, alive)], UY[alive], penalty, lambda_1)
         path.append(objective)
         converged = before - objective + solution.gap <= tol * scale
@@ -323,49 +300,14 @@ def _alternate(
     return Embedding(V, W, np.asarray(path), gap, len(path), bool(converged))
 
 
-def _point_step(product: Product, V: Array, lambda_1: float) -> tuple[Array, Array, Array]:
-    """U = Y Vᵀ(VVᵀ + λ1 I)^{-1}, as W with the products UᵀU and UᵀY that the V step needs."""
-    inner = V @ V.T
-    # A hair of ridge keeps λ1 = 0 solvable.
-    inner[np.diag_indices_from(inner)] += max(lambda_1, 1e-12 * float(np.trace(inner)))
-    W = scipy.linalg.solve(inner, V, assume_a="pos", check_finite=False).T
-    UY = product(W).T
-    return W, UY @ W, UY
-
-
-def _balance(
-    V: Array, W: Array, UU: Array, UY: Array, penalty: GroupRows, lambda_1: float
-) -> tuple[Array, Array, Array, Array]:
-    """Choose the scale c_i between u_i and v_i that minimises both penalties: exact, per row."""
-    if lambda_1 == 0 or penalty.strength == 0:
-        return V, W, UU, UY
+def _balance(V: Array, UU: Array, penalty: GroupRows, lambda_1: float) -> Array:
+    """Return the scale c_i between u_i and v_i that minimises both penalties: exact, per row."""
     lengths = penalty.norms(V).sum(axis=1)
     energy = np.diagonal(UU)
     alive = (lengths > 0) & (energy > 0)
     c = np.ones(len(V))
     c[alive] = np.cbrt(penalty.strength * lengths[alive] / (2 * lambda_1 * energy[alive]))
-    return V / c[:, None], W * c, UU * np.multiply.outer(c, c), UY * c[:, None]
-
-
-def _hyperplane_step(
-    V: Array,
-    UU: Array,
-    UY: Array,
-    total: float,
-    penalty: GroupRows,
-    tol: float,
-    scale: float,
-) -> Solution:
-    """Minimise over V, all groups at once: their rows share UᵀU."""
-    values = np.linalg.eigvalsh(UU) if len(UU) else np.zeros(1)
-    smooth = Quadratic(
-        product=lambda M: UU @ M,
-        linear=UY,
-        constant=total,
-        curvature=float(values[-1]),
-        convexity=max(float(values[0]), 0.0),
-    )
-    return proximal_gradient(smooth, penalty, V, tol=tol, max_iter=100, scale=scale)
+    return c
 
 
 def _objective(
@@ -373,9 +315,3 @@ def _objective(
 ) -> float:
     fit = total - 2.0 * np.vdot(UY, V) + np.vdot(V, UU @ V)
     return float(fit) + lambda_1 * float(np.trace(UU)) + penalty.value(V)
-
-
-def _for_rows(penalty: GroupRows, rows: NDArray[np.bool_]) -> GroupRows:
-    if penalty.allowed is None:
-        return penalty
-    return GroupRows(penalty.strength, penalty.groups, penalty.allowed[rows])

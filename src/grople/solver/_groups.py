@@ -19,19 +19,24 @@ import scipy.spatial.distance
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from grople.moments._labels import LabelMoments
+from grople.moments import LabelMoments
 from grople.optim import top_eigenvectors
-from grople.solver._label_graph import LabelGraph, cosine_graph, positive_scale, spectral_graph
+from grople.solver._label_graph import (
+    Affinity,
+    cosine_affinity,
+    cosine_graph,
+    leading_vectors,
+    spectral_affinity,
+    spectral_graph,
+)
 
-__all__ = ["GROUPINGS", "Groups", "given_partition", "group_labels", "spectral_affinity"]
+__all__ = ["GROUPINGS", "Groups", "given_partition", "group_labels"]
 
 Array = NDArray[Any]
 
 #: Names that ``grouping`` accepts, besides a partition.
 GROUPINGS = ("spectral", "cosine", "kmeans", "hierarchical", "single", "singletons")
 
-#: The neighbour whose distance is the local scale σ (Zelnik-Manor and Perona's choice).
-SCALE_NEIGHBOUR = 7
 #: The most groups that ``n_groups="auto"`` considers.
 MAX_AUTO_GROUPS = 40
 #: Labels up to which the graph is a dense matrix, and up to which any matrix of all pairs is made.
@@ -118,29 +123,27 @@ def group_labels(
             f"grouping='hierarchical' compares all pairs of labels, which takes too much memory "
             f"for {L} of them: choose 'spectral', 'cosine', 'kmeans' or 'single'"
         )
-    K = _groups_by_eigengap(labels) if n_groups == "auto" else min(int(n_groups), L)
+    affinity = spectral_affinity if L <= DENSE_GRAPH else spectral_graph
+    if n_groups == "auto":
+        # The first eigenvalue is 1 for any graph; a gap behind it says nothing of groups.
+        values = leading_vectors(affinity(labels), min(MAX_AUTO_GROUPS + 1, L))[0][1:]
+        gaps = -np.diff(values[:MAX_AUTO_GROUPS])
+        K = int(np.argmax(gaps)) + 2 if len(gaps) else 1
+    else:
+        K = min(int(n_groups), L)
     if K in (1, L):
         return Groups(np.zeros(L, dtype=np.intp) if K == 1 else np.arange(L))
     if grouping == "kmeans":
         return Groups.of(_kmeans(labels, K, seed))
     if grouping == "hierarchical":
-        return Groups.of(_hierarchical(labels, K))
-    dense = L <= DENSE_GRAPH
+        distances = np.sqrt(labels.squared_distances())
+        np.fill_diagonal(distances, 0.0)
+        condensed = scipy.spatial.distance.squareform(distances, checks=False)
+        tree = scipy.cluster.hierarchy.linkage(condensed, method="average")
+        return Groups.of(scipy.cluster.hierarchy.fcluster(tree, K, criterion="maxclust"))
     if grouping == "cosine":
-        return Groups.of(_cut(_cosine_affinity(labels) if dense else cosine_graph(labels), K))
-    return Groups.of(_cut(_spectral_graph(labels), K))
-
-
-def spectral_affinity(labels: LabelMoments) -> Array:
-    """Return the normalised affinity ``D^{-1/2} A D^{-1/2}`` of the self-tuned label graph.
-
-    Labels whose seven nearest neighbours are copies of them have no scale of their own; they get
-    the smallest positive scale, so that copies attract each other and nothing divides by zero.
-    """
-    squared = labels.squared_distances()
-    neighbour = min(SCALE_NEIGHBOUR, len(squared) - 1)
-    scale = positive_scale(np.sqrt(np.partition(squared, neighbour, axis=1)[:, neighbour]))
-    return _normalised(np.exp(-squared / np.multiply.outer(scale, scale)))
+        affinity = cosine_affinity if L <= DENSE_GRAPH else cosine_graph
+    return Groups.of(_cut(affinity(labels), K))
 
 
 def given_partition(grouping: Any, L: int) -> Array:
@@ -160,46 +163,13 @@ def given_partition(grouping: Any, L: int) -> Array:
     return membership
 
 
-def _cosine_affinity(labels: LabelMoments) -> Array:
-    """Return the normalised affinity of cosines between columns of B.
-
-    Two rare labels are close in Euclidean distance whatever they are on; their cosine is zero
-    unless they share rows.
-    """
-    never = labels.counts <= 0
-    length = np.sqrt(np.where(never, 1.0, labels.counts))
-    cosine = labels.pairs() / np.multiply.outer(length, length)
-    cosine[np.ix_(never, never)] = 1.0  # copies of each other
-    return _normalised(cosine)
-
-
-def _normalised(affinity: Array) -> Array:
-    root = 1.0 / np.sqrt(affinity.sum(axis=1))
-    return affinity * root[:, None] * root[None, :]
-
-
-def _spectral_graph(labels: LabelMoments) -> Array | LabelGraph:
-    if labels.n_labels <= DENSE_GRAPH:
-        return spectral_affinity(labels)
-    return spectral_graph(labels, SCALE_NEIGHBOUR)
-
-
-def _leading(affinity: Array | LabelGraph, n_vectors: int) -> tuple[Array, Array]:
-    """Return the leading eigenvalues (descending) and eigenvectors of a graph."""
-    if isinstance(affinity, LabelGraph):
-        return top_eigenvectors(affinity.__matmul__, affinity.n_labels, n_vectors)
-    L = len(affinity)
-    values, vectors = scipy.linalg.eigh(affinity, subset_by_index=[L - n_vectors, L - 1])
-    return values[::-1], vectors[:, ::-1]
-
-
-def _cut(affinity: Array | LabelGraph, K: int) -> Array:
+def _cut(affinity: Affinity, K: int) -> Array:
     """Assign nodes to clusters by the leading eigenvectors of a graph: column-pivoted QR.
 
     The K most independent rows stand for the clusters; every node goes to the one that its row
     has most of (Damle, Minden and Ying, 2019). It needs neither a seed nor iterations.
     """
-    values, vectors = _leading(affinity, K)
+    values, vectors = leading_vectors(affinity, K)
     # Beyond the rank vectors are arbitrary, and would tear labels apart that are copies.
     K = max(1, int((values > SMALLEST_VALUE * values[0]).sum()))
     vectors = vectors[:, :K]
@@ -225,19 +195,3 @@ def _kmeans(labels: LabelMoments, K: int, seed: int) -> Array:
     weights = np.bincount(inverse)
     model = KMeans(K, n_init=10, random_state=seed).fit(distinct, sample_weight=weights)
     return model.labels_[inverse]
-
-
-def _hierarchical(labels: LabelMoments, K: int) -> Array:
-    distances = np.sqrt(labels.squared_distances())
-    np.fill_diagonal(distances, 0.0)
-    condensed = scipy.spatial.distance.squareform(distances, checks=False)
-    tree = scipy.cluster.hierarchy.linkage(condensed, method="average")
-    return scipy.cluster.hierarchy.fcluster(tree, K, criterion="maxclust")
-
-
-def _groups_by_eigengap(labels: LabelMoments) -> int:
-    # The first eigenvalue is 1 for any graph; a gap behind it says nothing of groups.
-    values, _ = _leading(_spectral_graph(labels), min(MAX_AUTO_GROUPS + 1, labels.n_labels))
-    values = values[1:]
-    most = min(MAX_AUTO_GROUPS, len(values)) - 1
-    return int(np.argmax(values[:most] - values[1 : most + 1])) + 2 if most > 0 else 1

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from grople.decision._cooccurrence import CooccurrenceFeature
 from grople.decision._evidence import HeldOut, HeldOutBlock
 from grople.decision._fit import fit_decision
-from grople.moments._rows import Sample
-from grople.moments._summary import RowSummary
+from grople.moments import RowSummary, Sample
 from grople.optim import parallel_map
 from grople.solver._model import (
     FittedModel,

@@ -15,24 +15,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from grople.moments._rows import RowMoments
-from grople.moments._summary import RealMoments
+from grople.moments import RealMoments, RowMoments
 from grople.optim import (
     L1,
     Quadratic,
-    RowBlocks,
     Solution,
     Spectrum,
     TwoSidedQuadratic,
     block_proximal,
     blocks_of_rows,
-    from_nearby,
     largest_eigenvalue,
     objective,
     proximal_gradient,
+    solve_ridge_systems,
 )
 from grople.solver._embedding import Embedding
 from grople.solver._row_space import RowSpace
@@ -46,8 +43,6 @@ NARROW_TOL = 1e-3
 #: Maps of kept rows end, like the embedding, at so many times the tolerance: they are solved by
 #: iterations, and the last of these change no prediction.
 LOOSER = 10.0
-#: Ratio of shifts up to which one Cholesky factor serves them all.
-NEARBY = 100.0
 #: Residuals: what rounding leaves, and what will do to score rows that were held out.
 ROUNDING, ENOUGH = 1e-12, 1e-6
 #: Ratio of shifts up to which rows have the same leverage in all dimensions, and up to which their
@@ -150,8 +145,9 @@ class MappingProblem:
 
     @cached_property
     def gram_spectrum(self) -> Spectrum:
-        """The eigendecomposition of XᵀX (of matrices only)."""
-        assert not isinstance(self.moments, RowMoments)
+        """The eigendecomposition of XᵀX."""
+        if isinstance(self.moments, RowMoments):
+            return Spectrum.of(self.gram(np.eye(self.moments.n_features)), overwrite=True)
         return Spectrum.of(self.moments.gram_matrix(self.fit_intercept), overwrite=True)
 
     @cached_property
@@ -220,16 +216,8 @@ class MappingProblem:
         if beta == 0:
             exact, gap = self._solve_exactly(alpha, gamma, tol, start, residual)
             return self._finish(exact, gap, converged=gap <= LOOSER * tol)
+        found = self._minimise(alpha, beta, gamma, start, tol, max_iter)
         size = float(np.trace(self.point_gram))
-        if (alpha, gamma) not in self._exact:
-            self._exact.clear()  # a path along β asks for one of these again and again
-            self._exact[alpha, gamma] = self._solve_exactly(alpha, gamma, tol)[0].astype(np.float64)
-        starts = [self._exact[alpha, gamma], *([] if start is None else [start])]
-        weights = alpha, beta, gamma
-        if self.gram_matrix is not None:
-            found = self._sweep(weights, starts, size, tol, max_iter)
-        else:
-            found = self._step(weights, starts, size, tol, max_iter)
         gap = found.gap / size if size else 0.0
         return self._finish(found.point.astype(np.float64), gap, found.n_iter, found.converged)
 
@@ -272,97 +260,66 @@ class MappingProblem:
 
         In the eigenvectors of R every column is a system of its own, ``XᵀX + (αρ_j + γ) I``.
         """
-        gap = 0.0
         turn, shifts = self._shifts(alpha, gamma)
+        gap = 0.0
         if isinstance(self.moments, RowMoments) and shifts.min() > 0:
             W = self.embedding.W if turn is None else self.embedding.W @ turn
             if turn is not None and start is not None:
                 start = start @ turn.astype(start.dtype)
             Z, gap = self.row_space.solve(W, shifts, LOOSER * tol, start)
         else:
-            Z = self._solve_systems(self.target if turn is None else self.target @ turn, shifts,
-                                    residual)  # fmt: skip
+            right = self.target if turn is None else self.target @ turn
+            if self.gram_matrix is None:  # kept rows without a ridge
+                Z = self.gram_spectrum.solve(right, shifts)
+            else:
+                Z = solve_ridge_systems(
+                    self.gram_matrix, right, shifts, lambda: self.gram_spectrum, tol=residual
+                )
         return Z if turn is None else Z @ turn.T.astype(Z.dtype), gap
 
-    def _solve_systems(self, right: Array, shifts: Array, residual: float) -> Array:
-        """Solve ``(XᵀX + shift_j) z_j = right_j``, by one Cholesky factor where shifts are near."""
-        low, high = float(shifts.min()), float(shifts.max())
-        if 0 < high <= NEARBY * low and self.gram_matrix is not None:
-            middle = float(np.sqrt(low) * np.sqrt(high))
-            shifted = self.gram_matrix.T.copy(order="F")
-            shifted[np.diag_indices_from(shifted)] += middle
-            try:
-                factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
-            except np.linalg.LinAlgError:  # a shift lost in rounding
-                return self.gram_spectrum.solve(right, shifts)
-
-            def solve(values: Array) -> Array:
-                return scipy.linalg.cho_solve(factor, values, check_finite=False)
-
-            if low == high:
-                return solve(right)
-            # Preconditioned with that factor the systems have a condition of at most √NEARBY.
-            return from_nearby(solve, np.asfortranarray(right), shifts - middle, tol=residual)
-        if self.gram_matrix is not None:  # the spectrum finds the minimum-norm solution
-            return self.gram_spectrum.solve(right, shifts)
-        assert isinstance(self.moments, RowMoments)
-        matrix = self.moments.gram(np.eye(self.moments.n_features), self.fit_intercept)
-        return Spectrum.of(matrix, overwrite=True).solve(right, shifts)
-
-    def _sweep(
+    def _minimise(
         self,
-        weights: tuple[float, ...],
-        starts: list[Array],
-        size: float,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        start: Array | None,
         tol: float,
         max_iter: int,
     ) -> Solution:
-        """Sweep over blocks of features, where XᵀX is a matrix."""
-        alpha, beta, gamma = weights
-        # A search asks for three digits, which single precision certifies in half the time.
-        gram = self._narrow_gram if tol >= NARROW_TOL else self.gram_matrix
-        assert gram is not None
-        relation, target, *starts = (
-            part.astype(gram.dtype, copy=False) for part in (self.relation, self.target, *starts)
-        )
-        quadratic = TwoSidedQuadratic(gram, relation, target, size, alpha, gamma, self._row_blocks)
-        start = _lowest(quadratic.smooth(), L1(beta), starts)
-        return block_proximal(quadratic, L1(beta), start, tol=tol, max_iter=max_iter, scale=size)
+        """Minimise with β > 0, from the given start or the solution at β = 0, the better one.
 
-    def _step(
-        self,
-        weights: tuple[float, ...],
-        starts: list[Array],
-        size: float,
-        tol: float,
-        max_iter: int,
-    ) -> Solution:
-        """Step over all features at once, where there are only products with XᵀX."""
-        alpha, beta, gamma = weights
+        By sweeps over blocks of features where XᵀX is a matrix, else by steps over all at once.
+        """
+        known = self.__dict__.setdefault("_exact", {})
+        if (alpha, gamma) not in known:
+            known.clear()  # a path along β asks for one of these again and again
+            known[alpha, gamma] = self._solve_exactly(alpha, gamma, tol)[0].astype(np.float64)
+        size, penalty = float(np.trace(self.point_gram)), L1(beta)
+        relation, target, gram = self.relation, self.target, self.gram_matrix
+        starts = [known[alpha, gamma], *([] if start is None else [start])]
+        if gram is None:
 
-        def product(Z: Array) -> Array:
-            image = self.gram(Z) + gamma * Z
-            return image + alpha * (Z @ self.relation) if alpha else image
+            def product(Z: Array) -> Array:
+                image = self.gram(Z) + gamma * Z
+                return image + alpha * (Z @ relation) if alpha else image
 
-        largest = float(self.relation_spectrum.values[-1]) if alpha else 0.0
-        smooth = Quadratic(
-            product, self.target, constant=size,
-            curvature=self.curvature + alpha * largest + gamma, convexity=gamma,
-        )  # fmt: skip
-        start = _lowest(smooth, L1(beta), starts)
-        return proximal_gradient(smooth, L1(beta), start, tol=tol, max_iter=max_iter, scale=size)
+            largest = float(self.relation_spectrum.values[-1]) if alpha else 0.0
+            curvature = self.curvature + alpha * largest + gamma
+            smooth = Quadratic(product, target, size, curvature, convexity=gamma)
+            best = _lowest(smooth, penalty, starts)
+            return proximal_gradient(smooth, penalty, best, tol=tol, max_iter=max_iter, scale=size)
+        if tol >= NARROW_TOL:
+            # A search asks for three digits, which single precision certifies in half the time.
+            gram, relation, target, *starts = (
+                part.astype(np.float32) for part in (gram, relation, target, *starts)
+            )
+        blocks = self._row_blocks
+        quadratic = TwoSidedQuadratic(gram, relation, target, size, alpha, gamma, blocks)
+        best = _lowest(quadratic.smooth(), penalty, starts)
+        return block_proximal(quadratic, penalty, best, tol=tol, max_iter=max_iter, scale=size)
 
     @cached_property
-    def _exact(self) -> dict[tuple[float, float], Array]:
-        return {}
-
-    @cached_property
-    def _narrow_gram(self) -> Array:
-        assert self.gram_matrix is not None
-        return self.gram_matrix.astype(np.float32)
-
-    @cached_property
-    def _row_blocks(self) -> RowBlocks:
+    def _row_blocks(self) -> list[tuple[slice, float]]:
         assert self.gram_matrix is not None
         return blocks_of_rows(self.gram_matrix)
 

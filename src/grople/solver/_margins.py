@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -117,11 +117,11 @@ def fit_margins(
     mean = w @ X / w.sum() if fit_intercept else np.zeros(n_features)
     Z0, b0 = (part.astype(np.float64, copy=False) for part in start)
     inverse = np.linalg.pinv(V)
-    kind = _Features if n_features <= n_rows else _Rows
     # Dense rows are centred as such: products of rows far from zero would lose what they differ by.
     rows, shift = (X, mean) if sp.issparse(X) else (X - mean, np.zeros(n_features))
-    space: _Space = kind(rows, shift, weights, gamma, (Z0, V, inverse))
-    residuals = _Residuals(space, sp.csr_array(B), weights)
+    kind = _Features if n_features <= n_rows else _Rows
+    space = kind(rows, shift, w, gamma, (Z0, V, inverse))
+    B = sp.csr_array(B)
 
     b0 = b0 + mean @ Z0  # of centred features
     C, b = np.zeros((space.size, V.shape[0])), b0
@@ -132,7 +132,7 @@ def fit_margins(
         longer = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
         ahead = (momentum - 1.0) / longer
         at, b_at = C + ahead * (C - before), b + ahead * (b - b_before)
-        slope, total = residuals(at, b_at @ V)
+        slope, total = _slope(space, at, b_at @ V, B, weights)
         slope -= gamma * at
         before, b_before = C, b
         C = at + cho_solve(space.factor, slope, check_finite=False)
@@ -161,73 +161,53 @@ def _factor(matrix: Array, gamma: float, before: float) -> Any:
     return cho_factor(matrix, overwrite_a=True, check_finite=False)
 
 
-def _largest(matrix: Array) -> float:
-    return float(np.max(np.abs(matrix.diagonal()), initial=0.0))
-
-
-class _Space(Protocol):
-    """Unknowns C, zero at the start, that scores are linear in."""
-
-    size: int
-    factor: Any
-
-    def weights(self, C: Array) -> Array:
-        """Return what the scores of rows are products with, for unknowns C."""
-
-    def scores(self, rows: slice, weights: Array) -> Array:
-        """Return the scores of rows, less the intercept."""
-
-    def pull(self, rows: slice, residuals: Array) -> Array:
-        """Return what the weighted residuals of rows contribute to the slope."""
-
-    def joined(self, one: Array, other: Array) -> Array:
-        """Return the contributions of two blocks of rows as one; the first may be overwritten."""
-
-    def slope(self, pulled: Array) -> Array:
-        """Return the slope from the contributions of all rows."""
-
-    def map(self, C: Array) -> Array:
-        """Return how far the weights of the features have moved."""
-
-
 class _Features:
-    """Where features are fewer: the unknowns are how far their weights move.
+    """Where features are fewer: the unknowns C are how far their weights move, zero at the start.
 
     Scores and slopes are those of labels, D×L, which is less work than points of all rows.
     """
 
     def __init__(
-        self, X: Any, mean: Array, weights: Array | None, gamma: float, maps: tuple[Array, ...]
+        self, X: Any, mean: Array, w: Array, gamma: float, maps: tuple[Array, Array, Array]
     ) -> None:
         self.X, self.mean = X, mean
         start, self.V, self.inverse = maps
         self.start = start @ self.V
         self.size = X.shape[1]
-        gram = X.T @ (X if weights is None else _weighted(X, weights))
+        weighted = X
+        if (w != 1.0).any():
+            weighted = X.multiply(w[:, None]).tocsr() if sp.issparse(X) else X * w[:, None]
+        gram = X.T @ weighted
         gram = gram.toarray() if sp.issparse(gram) else gram
-        before, total = _largest(gram), X.shape[0] if weights is None else weights.sum()
-        gram -= np.multiply.outer(total * mean, mean)
+        before = float(gram.diagonal().max(initial=0.0))
+        gram -= np.multiply.outer(w.sum() * mean, mean)
         self.factor = _factor(gram, gamma, before)
 
     def weights(self, C: Array) -> Array:
+        """Return what the scores of rows are products with."""
         return np.asarray(self.start + C @ self.V)
 
     def scores(self, rows: slice, weights: Array) -> Array:
+        """Return the scores of rows, less the intercept."""
         return np.asarray(self.X[rows] @ weights - self.mean @ weights)
 
     def pull(self, rows: slice, residuals: Array) -> Array:
+        """Return what the weighted residuals of rows contribute to the slope."""
         found = self.X[rows].T @ residuals
         found -= np.multiply.outer(self.mean, residuals.sum(axis=0))
         return np.asarray(found)
 
     def joined(self, one: Array, other: Array) -> Array:
+        """Return the contributions of two blocks of rows as one; the first may be overwritten."""
         one += other
         return one
 
     def slope(self, pulled: Array) -> Array:
+        """Return the slope from the contributions of all rows."""
         return np.asarray(pulled @ self.inverse)
 
     def map(self, C: Array) -> Array:
+        """Return how far the weights of the features have moved."""
         return C
 
 
@@ -239,16 +219,16 @@ class _Rows:
     """
 
     def __init__(
-        self, X: Any, mean: Array, weights: Array | None, gamma: float, maps: tuple[Array, ...]
+        self, X: Any, mean: Array, w: Array, gamma: float, maps: tuple[Array, Array, Array]
     ) -> None:
         self.X, self.mean = X, mean
         start, self.V, self.inverse = maps
         self.points = X @ start - mean @ start
         self.size = X.shape[0]
-        self.roots = np.sqrt(np.ones(self.size) if weights is None else weights)[:, None]
+        self.roots = np.sqrt(w)[:, None]
         kernel = X @ X.T
         kernel = kernel.toarray() if sp.issparse(kernel) else kernel
-        before = _largest(kernel) * float(self.roots.max()) ** 2
+        before = float(kernel.diagonal().max(initial=0.0)) * float(self.roots.max()) ** 2
         across = X @ mean
         kernel -= np.add.outer(across, across - mean @ mean)
         kernel *= self.roots
@@ -277,45 +257,36 @@ class _Rows:
         return np.asarray(self.X.T @ terms - np.multiply.outer(self.mean, terms.sum(axis=0)))
 
 
-def _weighted(X: Any, weights: Array) -> Any:
-    return X.multiply(weights[:, None]).tocsr() if sp.issparse(X) else X * weights[:, None]
+def _slope(
+    space: _Features | _Rows, C: Array, offset: Array, B: Any, row_weights: Array | None
+) -> tuple[Array, Array]:
+    """Return the slope of the unknowns, and the sum of the residuals of each label.
 
+    Rows are gone through block by block, on the threads that are allowed: never N×L at once.
+    """
+    weights = space.weights(C)
 
-class _Residuals:
-    """Residuals of all rows, block by block on the threads that are allowed: never N×L at once."""
-
-    def __init__(self, space: _Space, B: Any, weights: Array | None) -> None:
-        self.space, self.B, self.weights = space, B, weights
-
-    def __call__(self, C: Array, offset: Array) -> tuple[Array, Array]:
-        """Return the slope of the unknowns, and the sum of the residuals of each label."""
-        weights = self.space.weights(C)
-
-        def block(rows: slice) -> tuple[Array, Array]:
-            residuals = self._of_block(rows, weights, offset)
-            return self.space.pull(rows, residuals), residuals.sum(axis=0)
-
-        def share(rows: slice) -> tuple[Array, Array]:
-            inside = row_blocks(rows.stop - rows.start, len(offset))
-            blocks = (slice(rows.start + part.start, rows.start + part.stop) for part in inside)
-            return functools.reduce(self._joined, map(block, blocks))
-
-        found = parallel_map(share, row_shares(self.B.shape[0], PARTS))
-        pulled, total = functools.reduce(self._joined, found)
-        return self.space.slope(pulled), total
-
-    def _joined(self, one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
-        return self.space.joined(one[0], other[0]), one[1] + other[1]
-
-    def _of_block(self, rows: slice, weights: Array, offset: Array) -> Array:
-        residuals = self.space.scores(rows, weights)
+    def block(rows: slice) -> tuple[Array, Array]:
+        residuals = space.scores(rows, weights)
         residuals += offset
-        marked = self.B[rows].nonzero()
+        marked = B[rows].nonzero()
         positive = np.maximum(1.0 - residuals[marked], 0.0)
         residuals += 1.0
         np.maximum(residuals, 0.0, out=residuals)
         np.negative(residuals, out=residuals)
         residuals[marked] = positive
-        if self.weights is not None:
-            residuals *= self.weights[rows, None]
-        return residuals
+        if row_weights is not None:
+            residuals *= row_weights[rows, None]
+        return space.pull(rows, residuals), residuals.sum(axis=0)
+
+    def joined(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+        return space.joined(one[0], other[0]), one[1] + other[1]
+
+    def share(rows: slice) -> tuple[Array, Array]:
+        inside = row_blocks(rows.stop - rows.start, len(offset))
+        blocks = (slice(rows.start + part.start, rows.start + part.stop) for part in inside)
+        return functools.reduce(joined, map(block, blocks))
+
+    shares = parallel_map(share, row_shares(B.shape[0], PARTS))
+    pulled, total = functools.reduce(joined, shares)
+    return space.slope(pulled), total

@@ -13,8 +13,7 @@ from scipy.special import expit, softmax
 
 from grople.decision._calibration import ScoreCounts, ScoreMoments
 from grople.decision._decision import Decision
-from grople.moments._keys import canonical_rows
-from grople.moments._summary import Outline, RealMoments
+from grople.moments import Outline, RealMoments, canonical_rows
 from grople.optim import parallel_map, row_shares
 
 __all__ = ["FittedModel", "LinearScores", "row_blocks", "score_moments"]
@@ -185,29 +184,25 @@ class FittedModel:
     ) -> list[Answer]:
         """Return what is answered to blocks of rows.
 
-        All blocks have the same shape, the last ones padded: products of other shapes round
-        otherwise, and a row's answer must not depend on the rows it is asked with.
+        All blocks are scored in the same shape, the last ones padded: products of other shapes
+        round otherwise, and a row's answer must not depend on the rows it is asked with.
         """
         scorer = scorer or self.scorer
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not getattr(self.scorer, "takes_blocks", False):
+            return [
+                answer(scorer(rows), rows if _is_numeric(rows) else None)
+                for rows in _cut_rows(X, n_rows, self.n_labels)
+            ]
         least, most = PREDICTED_ROWS
         height = int(np.clip(PREDICTED_SCORES // max(self.n_labels, 1), least, most))
         height -= height % least
-        if not getattr(self.scorer, "takes_blocks", False):
-            return [
-                answer(_padded(scores[i : i + height], height), _padded_rows(rows, i, height))[
-                    : len(scores) - i
-                ]
-                for rows in _cut_rows(X, n_rows, self.n_labels)
-                for scores in [scorer(rows)]
-                for i in range(0, len(scores), height)
-            ]
         if sp.issparse(X) or self.linear.Z.dtype == np.float32:  # a map learnt from sparse rows
             X = canonical_rows(X)
 
         def one(first: int) -> Answer:
-            rows = _padded(X[first : first + height], height)
-            return answer(scorer(rows), rows)[: n_rows - first]
+            rows = X[first : first + height]
+            return answer(scorer(_padded(rows, height))[: rows.shape[0]], rows)
 
         few = n_rows * self.n_labels < THREADED_SCORES
         return parallel_map(one, range(0, max(n_rows, 1), height), n_threads=1 if few else None)
@@ -271,13 +266,9 @@ def _cut_rows(X: Any, n_rows: int, width: int) -> Iterator[Any]:
         yield X.iloc[some] if hasattr(X, "iloc") else X[some]
 
 
-def _padded_rows(rows: Any, first: int, height: int) -> Any:
-    """Return a block of numeric rows for the decision, None of others."""
-    if sp.issparse(rows):
-        return _padded(sp.csr_array(rows)[first : first + height], height)
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
-        return _padded(rows[first : first + height], height)
-    return None
+def _is_numeric(rows: Any) -> bool:
+    """Return whether rows are numbers, which decisions may look at."""
+    return sp.issparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
 
 
 def _padded(rows: Any, height: int) -> Any:

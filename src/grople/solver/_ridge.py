@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.moments._keys import fold_of
-from grople.moments._labels import LabelMoments
-from grople.moments._rows import RowMoments
+from grople.moments import LabelMoments, RowMoments, fold_of
 from grople.optim import lanczos_quadrature
 from grople.solver._mapping import MappingProblem
 

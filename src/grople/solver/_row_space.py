@@ -7,28 +7,25 @@ by arithmetic, without learning anything again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.moments._products import CentredRows, in_chunks
-from grople.moments._rows import RowMoments
+from grople.moments import RowMoments
 from grople.optim import (
-    Spectrum,
+    by_columns,
     conjugate_gradient,
-    from_nearby,
     inverse_diagonal,
     leading_part,
     low_rank,
     orthonormal,
+    solve_ridge_systems,
 )
 
-__all__ = ["FEW_ROWS", "RowSpace", "preconditioner_rank"]
+__all__ = ["RowSpace", "preconditioner_rank"]
 
 Array = NDArray[Any]
 
@@ -45,8 +42,6 @@ BLOCK = 1024
 LEAST_LEFT = 1e-3
 #: Condition of a system up to which rounding in single precision stays below a residual of one.
 NARROW_CONDITION = 2e6
-#: Residual of systems with few rows.
-ROUNDING = 1e-12
 
 
 def preconditioner_rank(size: int) -> int:
@@ -60,13 +55,12 @@ def preconditioner_rank(size: int) -> int:
     return min(int(np.clip(size // UNKNOWNS, *RANKS)), max(size // 10, 1))
 
 
-@dataclass(frozen=True)
 class RowSpace:
     """Distinct rows, centred and times the roots of their weights, and systems in their space.
 
     Single precision is enough for what iterations reach, and halves time and memory.
 
-    Attributes
+    Parameters
     ----------
     moments : RowMoments
         The rows.
@@ -74,52 +68,44 @@ class RowSpace:
         Whether they are centred.
     whole : tuple of RowSpace and ndarray of bool, optional
         The space of more rows, and which of them are here: what leads there nearly leads here.
+
+    Attributes
+    ----------
+    few : bool
+        Whether the matrix of all pairs of rows is formed.
+    roots : ndarray of shape (n_rows,)
+        √w of each row.
+    unit : float
+        A power of two near the largest value: squares of X̃ in it fit single precision.
+    mean : ndarray of shape (D,)
+        The mean of the features in that unit, zero where they are not centred.
     """
 
-    moments: RowMoments
-    centre: bool = True
-    whole: tuple[RowSpace, Array] | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of distinct rows."""
-        return int(self.moments.X.shape[0])
-
-    @property
-    def few(self) -> bool:
-        """Whether the matrix of all pairs of rows is formed."""
-        return self.n_rows <= min(FEW_ROWS, self.moments.n_features)
-
-    @cached_property
-    def roots(self) -> Array:
-        """√w of each row."""
-        return np.sqrt(self.moments.weights)
-
-    @cached_property
-    def unit(self) -> float:
-        """A power of two near the largest value: squares of X̃ in it fit single precision."""
-        if self.whole is not None:
-            return self.whole[0].unit
-        largest = float(np.abs(self.moments.X.data).max(initial=0.0))
-        return float(2.0 ** np.frexp(largest)[1]) if largest else 1.0
-
-    @cached_property
-    def mean(self) -> Array:
-        """The mean of the features in that unit, zero where they are not centred."""
-        mean = self.moments.mean / self.unit
-        return mean if self.centre else np.zeros_like(mean)
+    def __init__(
+        self,
+        moments: RowMoments,
+        centre: bool = True,
+        whole: tuple[RowSpace, Array] | None = None,
+    ) -> None:
+        self.moments, self.centre, self.whole = moments, centre, whole
+        self.n_rows = int(moments.X.shape[0])
+        self.few = self.n_rows <= min(FEW_ROWS, moments.n_features)
+        self.roots = np.sqrt(moments.weights)
+        largest = float(np.abs(moments.X.data).max(initial=0.0))
+        self.unit = float(2.0 ** np.frexp(largest)[1]) if largest else 1.0
+        if whole is not None:
+            self.unit = whole[0].unit
+        self.mean = moments.mean / self.unit if centre else np.zeros(moments.n_features)
+        self._rows: dict[Any, CentredRows] = {}
 
     def rows(self, dtype: Any) -> CentredRows:
         """Return X̃ in units of :attr:`unit`, ready to multiply arrays of a precision."""
         if dtype not in self._rows:
             rows = sp.csr_array(self.moments.X * (1.0 / self.unit), dtype=dtype)
-            rows.data *= np.repeat(self.roots.astype(dtype), np.diff(rows.indptr))
-            self._rows[dtype] = CentredRows(rows, self.mean.astype(dtype), self.roots.astype(dtype))
+            roots = self.roots.astype(dtype)
+            rows.data *= np.repeat(roots, np.diff(rows.indptr))
+            self._rows[dtype] = CentredRows(rows, self.mean.astype(dtype), roots)
         return self._rows[dtype]
-
-    @cached_property
-    def _rows(self) -> dict[Any, CentredRows]:
-        return {}
 
     @cached_property
     def leading(self) -> tuple[Array, Array]:
@@ -163,7 +149,9 @@ class RowSpace:
         """
         points, shifts = self.points(W), shifts / self.unit**2
         if self.few:
-            return self._solve_by_factor(points, shifts) / self.unit, 0.0
+            rows = self.rows(np.float64)
+            A = solve_ridge_systems(rows.kernel_matrix().T, points, shifts, ratio=np.inf)
+            return rows.lift(A) / self.unit, 0.0
         tol = float(np.clip(tol, 1e-9, 1.0))
         values, vectors = self.leading
         narrow = values.max(initial=0.0) <= NARROW_CONDITION * np.sqrt(tol) * shifts.min()
@@ -191,27 +179,9 @@ class RowSpace:
             return rows.lift(A)
 
         # Columns are systems of their own: a few at a time stay in the cache.
-        Z = in_chunks(one, points, self.moments.n_features, rows.rows.nnz)
+        Z = by_columns(one, points, self.moments.n_features, rows.rows.nnz)
         reached = sum(gaps[first] for first in sorted(gaps)) / size if size else 0.0
         return Z / Z.dtype.type(self.unit), tol if narrow else reached
-
-    def _solve_by_factor(self, points: Array, shifts: Array) -> Array:
-        rows = self.rows(np.dtype(np.float64))
-        matrix = rows.kernel_matrix()
-        middle = float(np.sqrt(max(shifts.min(), 0.0)) * np.sqrt(shifts.max()))
-        shifted = np.asfortranarray(matrix + middle * np.eye(len(matrix)))
-        try:
-            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:  # shifts lost in rounding
-            return rows.lift(Spectrum.of(matrix, overwrite=True).solve(points, shifts))
-
-        def solve(right: Array) -> Array:
-            return scipy.linalg.cho_solve(factor, right, check_finite=False)
-
-        if np.ptp(shifts) == 0:
-            return rows.lift(solve(points))
-        return rows.lift(from_nearby(solve, np.asfortranarray(points), shifts - middle,
-                                     tol=ROUNDING))  # fmt: skip
 
     def part(self, moments: RowMoments, here: Array) -> RowSpace:
         """Return the space of some of the rows."""
@@ -240,9 +210,12 @@ class RowSpace:
         points, found = self.points(W), images.astype(np.float64)
         middle = float(np.exp(np.mean(np.log(shifts))))
         diagonal = inverse_diagonal(rows.kernel, *self.leading, middle, PROBES)
-        # Whatever the other rows are: no more than without this one, no less than with it alone.
-        alone = 1.0 / (self._squares() + middle)
-        stays = middle * np.clip(diagonal, alone, 1.0 / middle)
+        # ‖x̃‖² of each row. Whatever the other rows are: no more than without this one, no less
+        # than with it alone.
+        own = np.asarray(rows.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
+        along, square = rows.span[:, 1].astype(np.float64), float(self.mean @ self.mean)
+        own = np.maximum(own - 2.0 * self.roots * along + self.roots**2 * square, 0.0)
+        stays = middle * np.clip(diagonal, 1.0 / (own + middle), 1.0 / middle)
         intercept = self.moments.weights / self.moments.n if self.centre else 0.0 * stays
         found -= points
         ratio, step = (shifts / middle, BLOCK) if np.ptp(shifts) else (np.ones(1), self.n_rows)
@@ -254,10 +227,66 @@ class RowSpace:
         found /= self.roots[:, None]
         return np.asarray(found)
 
-    def _squares(self) -> Array:
-        """Return ‖x̃‖² of each row."""
-        rows = self.rows(np.float32)
-        own = np.asarray(rows.rows.power(2).sum(axis=1), dtype=np.float64).ravel()
-        along, root = rows.span[:, 1].astype(np.float64), self.roots
-        square = float(self.mean @ self.mean)
-        return np.maximum(own - 2.0 * root * along + root**2 * square, 0.0)
+
+class CentredRows:
+    """Centred and weighted sparse rows ``X̃ = √w (x − m)``, never formed.
+
+    Features are kept in the order of how many rows have them: few of them make most of the
+    entries, and side by side these stay in the cache.
+
+    Parameters
+    ----------
+    rows : csr_array
+        Rows times the roots of their weights.
+    mean : ndarray of shape (D,)
+        m, zero where not centred.
+    roots : ndarray of shape (N,)
+        √w.
+    """
+
+    def __init__(self, rows: Any, mean: Array, roots: Array) -> None:
+        self.order = np.argsort(-np.bincount(rows.indices, minlength=rows.shape[1]), kind="stable")
+        self.place = np.argsort(self.order)  # where each feature went
+        self.transposed = rows.T.tocsr()[self.order]
+        self.rows = self.transposed.T.tocsr()
+        self.mean, self.roots = mean[self.order, None], roots[:, None]
+        # What centring adds to X̃X̃ᵀ lies in the span of the roots and Xm.
+        self.span = np.hstack([self.roots, self.rows @ self.mean])
+        square = float(np.vdot(mean, mean))
+        self.within = np.array([[square, -1.0], [-1.0, 0.0]], dtype=rows.dtype)
+
+    def lift(self, A: Array) -> Array:
+        """Return X̃ᵀ A."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(A[:, some])
+            lifted = self.transposed @ part - self.mean @ (self.roots.T @ part)
+            return np.asarray(lifted[self.place])
+
+        return by_columns(one, A, self.rows.shape[1], self.rows.nnz)
+
+    def images(self, Z: Array) -> Array:
+        """Return X̃ Z."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(Z[:, some])[self.order]
+            return np.asarray(self.rows @ part - self.roots @ (self.mean.T @ part))
+
+        return by_columns(one, Z, self.rows.shape[0], self.rows.nnz)
+
+    def kernel(self, A: Array) -> Array:
+        """Return X̃X̃ᵀ A; centring takes place in the space of rows, which is the smaller one."""
+
+        def one(some: slice) -> Array:
+            part = np.ascontiguousarray(A[:, some])
+            product = np.asarray(self.rows @ (self.transposed @ part))
+            product += self.span @ (self.within @ (self.span.T @ part))
+            return product
+
+        return by_columns(one, A, self.rows.shape[0], self.rows.nnz)
+
+    def kernel_matrix(self) -> Array:
+        """Return X̃X̃ᵀ as a matrix, where rows are few."""
+        matrix = (self.rows @ self.transposed).toarray()
+        matrix += self.span @ self.within @ self.span.T
+        return np.asarray(matrix)

@@ -14,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from grople.decision._cooccurrence import CooccurrenceFeature, cooccurrence_feature
 from grople.decision._evidence import HeldOutBlock
-from grople.moments._rows import RowMoments, Sample
-from grople.moments._summary import RealMoments, RowSummary
+from grople.moments import RealMoments, RowMoments, RowSummary, Sample
 from grople.optim import single_threaded
 from grople.solver._embedding import Embedding, embed_labels, predictable_gram
 from grople.solver._groups import Groups, given_partition, group_labels
