@@ -1,4 +1,4 @@
-"""The published cells of the moment baselines beside ours, and what the defaults reach.
+"""The published cells of the moment baselines and ours, and what the defaults reach.
 
 Five folds: the authors' own where they are known, else a seeded split. As in the published
 comparison labels without a positive training row are left out and 0/0 counts 0. Cells are
@@ -20,13 +20,13 @@ import scipy.sparse as sp
 from benchmarks import data_folder, table
 from benchmarks.reproduction import load
 from grople import GroPLE
-from grople.baselines import CPLST, LEML, LLSF, PLST, FaIE, Ridge
+from grople.baselines import CPLST, LEML, LLSF, MEASURES, PLST, FaIE, Ridge, measure_method
+from grople.folds import published_splits
 from grople.metrics import Counts, counts
 from grople.published import approximation_setting, published_data
 
 #: Minutes of work that say nothing of speed: only run when asked for.
 ON_REQUEST = True
-MEASURES = ("accuracy", "example_f1", "macro_f1", "micro_f1")
 DATASETS = (
     "genbase-authors",
     "medical",
@@ -47,21 +47,12 @@ BLOCK = 2048
 
 def folds(name: str, folder: Path) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Yield X, Y of training and test rows, on the labels seen in training."""
-    X, Y, fold_of = load(name, folder)
-    X, Y = (sp.csr_array(X) if sp.issparse(X) else X), sp.csr_array(Y)
-    for fold in range(5):
-        train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        seen = np.flatnonzero(Y[train].sum(axis=0))
-        yield X[train], Y[train][:, seen], X[test], Y[test][:, seen]
+    return published_splits(*load(name, folder))
 
 
-def measured(found: Counts) -> list[float]:
-    return [getattr(found, measure)() for measure in MEASURES]
-
-
-def predicted(model: Any, X: Any, Y: Any, X_test: Any, Y_test: Any) -> list[float]:
+def predicted(model: Any, *part: Any) -> list[float]:
     """Measure a model's predictions of the test rows."""
-    return measured(counts(Y_test, sp.csr_array(model.fit(X, Y).predict(X_test))))
+    return list(measure_method(model, *part)[0].values())
 
 
 def approximated(model: Any, X: Any, Y: Any, *_: Any) -> list[float]:
@@ -74,7 +65,7 @@ def approximated(model: Any, X: Any, Y: Any, *_: Any) -> list[float]:
         block = counts(Y[rows], kept)
         total = block if total is None else total + block
     assert total is not None
-    return measured(total)
+    return [getattr(total, measure)() for measure in MEASURES]
 
 
 def published_cells(paper: Path, kind: str) -> dict[tuple[str, str], list[float]]:
@@ -93,7 +84,7 @@ def text(cells: Any) -> str:
 def compared(
     names: tuple[str, ...], folder: Path, kind: str, measure: Callable[..., list[float]]
 ) -> str:
-    """Return our cells with published settings beside the paper's."""
+    """Return our cells with published settings next to the paper's."""
     paper = published_cells(folder.parent / "paper", kind)
     rows = []
     for name in names:

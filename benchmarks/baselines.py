@@ -1,4 +1,4 @@
-"""Baselines on moments: fits beside one-vs-rest LinearSVC, and grids beside single fits.
+"""Baselines on moments: fits against one-vs-rest LinearSVC, and grids against single fits.
 
 Seconds of the processor on one thread, so that other work on the machine counts for neither side.
 Ours decide by sign: the peer fits scores alone, a decision fitted to a measure would be our extra.

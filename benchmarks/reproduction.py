@@ -1,4 +1,4 @@
-"""The published tables of GroPLE, recomputed on the real data sets, beside the published cells.
+"""The published tables of GroPLE, recomputed on the real data sets, next to the published cells.
 
 Two tables: the comparison (predictions on the test rows) and the approximation (sign(UV) against Y
 on the training rows). Conventions of both: labels without a positive training row are left out,
@@ -9,7 +9,8 @@ does not arise in the approximation's macro-F1. Counted as 0 the missing labels 
 .332 and medical .956 (published .337 and 1.000), counted as 1 corel5k .347.
 
 Folds are the authors' own where they are known (``author_folds.npz``), else a seeded split. Both
-the data and the published tables are read from ``$GROPLE_DATA`` and the folder ``paper`` beside it.
+the data and the published tables are read from ``$GROPLE_DATA`` and the folder ``paper`` next to
+it.
 """
 
 from __future__ import annotations
@@ -27,15 +28,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
+from grople import summarise
 from grople.datasets import read
+from grople.folds import published_splits
 from grople.metrics import Counts, counts
-from grople.published import (
-    nudged_gram,
-    published_embedding,
-    published_groups,
-    published_mapping,
-    published_setting,
-)
+from grople.published import published_path, published_setting, published_stages
+from grople.solver import Settings
 
 METRICS = ("accuracy", "example_f1", "macro_f1", "micro_f1")
 DATASETS = (
@@ -88,37 +86,25 @@ def reproduce(
     seeds : sequence of int
         One run of all folds for each.
     """
-    X, Y, folds = _numbers(X), sp.csr_array(Y), np.asarray(folds)
     setting = published_setting("GroPLE", name)
-    alpha, beta = setting["alpha"], setting["beta"]
+    pair = setting["alpha"], setting["beta"]
     begun = time.perf_counter()
-    cells = []
-    for fold in np.unique(folds):
-        test = folds == fold
-        cells.append(_fold(X[~test], Y[~test], X[test], Y[test], alpha, beta, seeds))
+    cells = [_fold(*part, pair, seeds) for part in published_splits(X, Y, np.asarray(folds))]
     comparison, approximation = np.moveaxis(np.array(cells), 0, 2)
     return Reproduction(name, comparison, approximation, time.perf_counter() - begun)
 
 
 def _fold(
-    X: Any, B: Any, X_test: Any, B_test: Any, alpha: float, beta: float, seeds: Sequence[int]
+    X: Any, B: Any, X_test: Any, B_test: Any, pair: tuple[float, float], seeds: Sequence[int]
 ) -> list[list[list[float]]]:
     """Return the measures of one fold: tables × seeds × metrics."""
-    trained = B.sum(axis=0) > 0
-    B, B_test = B[:, trained], B_test[:, trained]
-    n, s = B.shape[0], B.sum(axis=0)
-    pairs = (B.T @ B).toarray()
-    signed_gram = 4.0 * pairs - 2.0 * (s + s[:, None]) + n
-    xtx = _dense(X.T @ X)
-    xty = 2.0 * _dense(X.T @ B) - np.asarray(X.sum(axis=0))[:, None]
-
+    moments = summarise(X, B, max_kept_rows=0).matrices()
     comparison, approximation = [], []
     for seed in seeds:
-        groups = published_groups(n, s, pairs, random_state=seed)
-        fit = published_embedding(n, signed_gram, groups, counts=s, random_state=seed)
-        utu = nudged_gram(n, (2.0 * s - n) @ fit.W, fit.W.T @ signed_gram @ fit.W)
-        Z = published_mapping(xtx, xty @ fit.W, utu, alpha, beta).Z
-        comparison.append(_measures(B_test, X_test @ Z, fit.V))
+        settings = Settings(n_components=100, n_groups=10, seed=seed)
+        _, fit = published_stages(moments.labels, settings)
+        ((_, scores),) = published_path(moments, fit, [pair])
+        comparison.append(_measures(B_test, X_test @ scores.Z, fit.V))
         approximation.append(_measures(B, 2.0 * (B @ fit.W) - fit.W.sum(axis=0), fit.V))
     return [comparison, approximation]
 
@@ -148,7 +134,7 @@ def published_cells(folder: Path, table: str) -> dict[str, np.ndarray]:
 
 
 def data_folder() -> Path:
-    """Return ``$GROPLE_DATA``, else ``shared/data`` beside the project."""
+    """Return ``$GROPLE_DATA``, else ``shared/data`` next to the project."""
     named = os.environ.get("GROPLE_DATA")
     return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -172,7 +158,7 @@ def paper_name(name: str) -> str:
 
 
 def report(results: Sequence[Reproduction], paper: Path) -> str:
-    """Return both tables in Markdown, ours beside the published cells."""
+    """Return both tables in Markdown, ours next to the published cells."""
     lines: list[str] = []
     for table in ("comparison", "approximation"):
         published = published_cells(paper, table)
@@ -202,14 +188,6 @@ def run(quick: bool = False) -> str:
     names, seeds = (QUICK, (0,)) if quick else (DATASETS, (0, 1, 2))
     results = [reproduce(name, *load(name, folder), seeds) for name in names]
     return report(results, folder.parent / "paper")
-
-
-def _numbers(X: Any) -> Any:
-    return sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 if __name__ == "__main__":

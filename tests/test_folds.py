@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.folds import fold_balance
 from grople import DataError
-from grople.folds import MultilabelStratifiedKFold, published_folds
+from grople.folds import MultilabelStratifiedKFold, published_folds, published_splits
 
 
 def random_labels(n_rows=200, n_labels=12, density=0.15, seed=0):
@@ -266,3 +266,22 @@ def test_published_folds_that_are_not_there(tmp_path, monkeypatch):
         file.write_bytes(content)
         with pytest.raises(DataError, match=r"author_folds\.npz: "):
             published_folds("a", tmp_path)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_published_splits_leave_out_labels_without_a_training_row(form):
+    Y = random_labels(30, 8, density=0.08)
+    X, folds = np.arange(60.0).reshape(30, 2), np.arange(30) % 3
+    parts = list(published_splits(form(X), form(Y), folds))
+    assert len(parts) == 3
+    for fold, (X_train, Y_train, X_test, Y_test) in enumerate(parts):
+        seen = Y[folds != fold].any(axis=0)
+        for found, expected in (
+            (X_train, X[folds != fold]),
+            (X_test, X[folds == fold]),
+            (Y_train, Y[folds != fold][:, seen]),
+            (Y_test, Y[folds == fold][:, seen]),
+        ):
+            dense = found.toarray() if sp.issparse(found) else found
+            np.testing.assert_array_equal(dense, expected)
+    assert any(part[1].shape[1] < 8 for part in parts), "some label is left out"

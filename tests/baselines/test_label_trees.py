@@ -7,11 +7,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.metrics import label_ranking_average_precision_score
 
 from grople.baselines import LabelTrees
-from grople.baselines._label_trees import label_components
 from grople.datasets import make_grouped_multilabel
 
 
@@ -41,18 +40,16 @@ def test_by_all_labels_they_are_those_of_scikit_learn(leaf, weighted, sparse, da
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_components_are_the_principal_ones(data):
-    Y = data.Y.toarray()
-    expected = PCA(4).fit(Y).components_
-    found = label_components(data.Y, 4)[:, ::-1].T
-    np.testing.assert_allclose(np.abs(found @ expected.T), np.eye(4), atol=1e-8)
-
-
-def test_a_weight_is_as_many_rows(data):
-    copies = np.random.default_rng(0).integers(0, 4, data.Y.shape[0])
-    repeated = label_components(data.Y[np.repeat(np.arange(len(copies)), copies)], 3)
-    weighted = label_components(data.Y, 3, copies)
-    np.testing.assert_allclose(np.abs(weighted.T @ repeated), np.eye(3), atol=1e-8)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_they_split_by_principal_components(weighted, data):
+    X, Y = data.X.toarray(), data.Y.toarray()
+    times = np.random.default_rng(0).integers(0, 4, len(X)) if weighted else np.ones(len(X), int)
+    axes = PCA(4).fit(Y[np.repeat(np.arange(len(X)), times)]).components_
+    peer = ExtraTreesRegressor(3, min_samples_leaf=0.02, random_state=0, max_features="sqrt")
+    peer.fit(X, Y @ axes.T, times)
+    trees = LabelTrees(3, n_components=4, min_samples_leaf=0.02, random_state=0)
+    trees.fit(X, Y, times if weighted else None)
+    np.testing.assert_array_equal(trees.forest_.apply(X), peer.apply(X))
 
 
 def test_a_third_of_the_dimensions_ranks_as_well_as_all_labels(data):

@@ -10,7 +10,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from grople.baselines import METHODS, PAPER_METHODS, make_method
+from grople import metrics
+from grople.baselines import (
+    METHODS,
+    PAPER_METHODS,
+    compare_methods,
+    make_method,
+    measure_method,
+)
 from grople.datasets import make_grouped_multilabel
 from grople.metrics import example_f1
 
@@ -83,3 +90,30 @@ def test_published_settings_lie_in_the_papers_grid(name):
             assert np.isclose(getattr(model, parameter), values).any()
     with pytest.raises(ValueError, match="no published setting for 'iris'"):
         method.published("iris")
+
+
+def test_methods_are_measured_on_the_same_folds(data):
+    parts = []
+
+    def representation(train, test):
+        parts.append((train, test))
+        return data.X[train], data.X[test]
+
+    models = {name: make_method(name) for name in ("ridge", "constant")}
+    measures = ("micro_f1", "accuracy")
+    found = compare_methods(
+        models, data.Y, representation, metric="accuracy", measures=measures, n_folds=2
+    )
+    assert (found.metric, found.n_folds, len(parts)) == ("accuracy", 2, 2)
+    assert [quality.rank for quality in found.methods] == [1.0, 2.0]
+    for fold, (train, test) in enumerate(parts):
+        rows = data.X[train], data.Y[train], data.X[test], data.Y[test]
+        for quality in found.methods:
+            values, seconds = measure_method(models[quality.method], *rows, measures)
+            assert tuple(values) == measures
+            assert seconds > 0
+            fitted = models[quality.method].fit(*rows[:2]).predict(rows[2])
+            for measure in measures:
+                assert quality.values[measure][fold] == values[measure]
+                value = metrics.evaluate(rows[3], fitted, zero_division=0.0)[measure]
+                assert values[measure] == pytest.approx(value)

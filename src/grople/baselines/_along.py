@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from grople.baselines._linear import LinearBaseline, Setting
+from grople.baselines._linear import LinearBaseline, Setting, with_matrices
 from grople.estimators import GroPLE
 from grople.moments import RealMoments, summarise
-from grople.published import published_path
+from grople.published import published_path, published_stages
 
 __all__ = ["scores_along"]
 
@@ -68,7 +68,8 @@ def scores_along(
     ({'n_components': 0.2, 'ridge': 1.0}, (998, 169))
     """
     if isinstance(estimator, LinearBaseline):
-        moments = summarise(X, B, max_kept_rows=0).moments if moments is None else moments
+        if moments is None:
+            moments = with_matrices(summarise(X, B, max_kept_rows=0)).moments
         yield from estimator._along(settings, moments)
     elif isinstance(estimator, GroPLE) and getattr(estimator.solver, "init", "") == "published":
         moments = summarise(X, B, max_kept_rows=0).matrices() if moments is None else moments
@@ -88,8 +89,11 @@ def _published_grople(
         others = tuple(sorted(item for item in setting.items() if item[0] not in ("alpha", "beta")))
         model = clone(estimator).set_params(**setting)
         alike.setdefault(others, []).append((setting, model))
+    varying, constants = moments.labels.varying, moments.labels.constant_scores
+    moments = moments.select_labels(varying)
     for part in alike.values():
         pairs = [(float(model.alpha), float(model.beta)) for _, model in part]
-        path = published_path(moments, part[0][1]._settings(), pairs, dtype=precision)
+        _, embedding = published_stages(moments.labels, part[0][1]._settings())
+        path = published_path(moments, embedding, pairs, dtype=precision)
         for (setting, _), (_, scores) in zip(part, path, strict=True):
-            yield setting, scores
+            yield setting, scores.expanded(varying, constants)

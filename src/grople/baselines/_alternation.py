@@ -133,50 +133,42 @@ def balanced(W: Array, H: Array) -> tuple[Array, Array]:
 def factorise(
     design: Design, size: int, ridge: float, *, tol: float = 1e-5, max_iter: int = 100
 ) -> Factors:
-    """Alternate and balance, from the predictable axes of the labels, until a round saves little.
+    """Alternate and balance from the predictable axes of the labels, until a round saves little.
 
-    Parameters
-    ----------
-    design : Design
-        Features and labels.
-    size : int
-        d.
-    ridge : float
-        λ.
-    tol : float
-        Stop when a round saves at most this share of the objective.
-    max_iter : int
-        The most rounds.
+    That is, at most the share ``tol`` of the objective.
     """
     steps = Alternation.of(design, ridge)
     cross = steps.turned(design.label_cross)
     P = steps.solve(cross, np.full(cross.shape[1], ridge), np.zeros_like(cross))
     # The minimum has at most as many dimensions as there are features.
     H = predictable_axes(cross, P, min(size, len(cross))).T
-    W, path = P @ H.T, [np.inf]
-    for _ in range(max_iter):
-        W = steps.map_step(cross, W, H)
-        H, saved = steps.label_step(cross, W)
-        W, H = balanced(W, H)
-        path.append((float(np.trace(design.shared_gram)) - saved + steps.penalty(W, H)) / 2.0)
-        if path[-2] - path[-1] <= tol * path[-1]:
-            break
-    # The sign of a dimension is open: the largest entry of H is positive.
-    signs = np.sign(np.take_along_axis(H, np.abs(H).argmax(axis=1)[:, None], axis=1))
-    return Factors(steps.back(W * signs.T), H * signs, np.asarray(path[1:]))
+    return _alternate(steps, design, P @ H.T, H, True, tol, max_iter)
 
 
 def factorise_as_published(design: Design, size: int, ridge: float, seed: int = 0) -> Factors:
     """Alternate ten rounds from a normal random H, without balancing."""
     steps = Alternation.of(design, ridge)
-    cross = steps.turned(design.label_cross)
-    H = check_random_state(seed).standard_normal((size, cross.shape[1]))
-    W, path = np.zeros((len(cross), size)), []
-    for _ in range(PUBLISHED_ROUNDS):
+    H = check_random_state(seed).standard_normal((size, design.moments.n_labels))
+    W = np.zeros((len(design.label_cross), size))
+    return _alternate(steps, design, W, H, False, -1.0, PUBLISHED_ROUNDS)
+
+
+def _alternate(
+    steps: Alternation, design: Design, W: Array, H: Array, balance: bool, tol: float, max_iter: int
+) -> Factors:
+    cross, squares = steps.turned(design.label_cross), float(np.trace(design.shared_gram))
+    path = [np.inf]
+    for _ in range(max_iter):
         W = steps.map_step(cross, W, H)
         H, saved = steps.label_step(cross, W)
-        path.append((float(np.trace(design.shared_gram)) - saved + steps.penalty(W, H)) / 2.0)
-    return Factors(steps.back(W), H, np.asarray(path))
+        if balance:
+            W, H = balanced(W, H)
+        path.append((squares - saved + steps.penalty(W, H)) / 2.0)
+        if path[-2] - path[-1] <= tol * path[-1]:
+            break
+    # The sign of a dimension is open: the largest entry of H is positive.
+    signs = np.sign(np.take_along_axis(H, np.abs(H).argmax(axis=1)[:, None], axis=1))
+    return Factors(steps.back(W * signs.T), H * signs, np.asarray(path[1:]))
 
 
 def factorise_observed(

@@ -110,6 +110,7 @@ def compare_methods(
     representation: Representation,
     *,
     metric: str = "example_f1",
+    measures: Sequence[str] = MEASURES,
     n_folds: int = 3,
     random_state: int = 0,
     report: Report = lambda step, done, total: None,
@@ -126,7 +127,9 @@ def compare_methods(
         ``representation(train, test)`` returns the features of those rows; what it learns, it
         learns from the training rows, once a fold for all methods.
     metric : str
-        The measure that ranks the methods.
+        The measure that ranks the methods, example-F1 if it is not among the measures.
+    measures : sequence of str
+        Functions of :mod:`grople.metrics`.
     n_folds : int
         Folds, stratified by label.
     random_state : int
@@ -160,18 +163,18 @@ def compare_methods(
         X_train, X_test = representation(train, test)
         for number, (name, method) in enumerate(methods.items()):
             report(f"fold {fold + 1} of {n_folds}: {name}", fold * len(methods) + number, total)
-            found, spent = measure_method(method, X_train, Y[train], X_test, Y[test])
+            found, spent = measure_method(method, X_train, Y[train], X_test, Y[test], measures)
             values[name].append(found)
             seconds[name].append(spent)
     report("compared", total, total)
-    ranking = metric if metric in MEASURES else "example_f1"
+    ranking = metric if metric in measures else "example_f1"
     by_fold = np.array([[fold[ranking] for fold in values[name]] for name in methods])
     ranks = rankdata(-by_fold, axis=0).mean(axis=1)
     return Comparison(
         tuple(
             MethodQuality(
                 name,
-                {m: tuple(float(fold[m]) for fold in values[name]) for m in MEASURES},
+                {m: tuple(float(fold[m]) for fold in values[name]) for m in measures},
                 tuple(seconds[name]),
                 float(rank),
             )

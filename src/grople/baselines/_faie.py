@@ -80,15 +80,15 @@ def _code_by_krylov(design: Design, size: int, ridge: float, alpha: float) -> Ar
 
     basis = images = np.zeros((L + len(cross), 0))
     G = np.zeros((len(cross), 0))
-    block, held = np.eye(len(basis), L), np.zeros(0)
+    block, held, weights = np.eye(len(basis), L), np.zeros(0), np.zeros((0, 0))
     for _ in range(MOST_BLOCKS):
         for _ in range(2):  # once leaves rounding errors where the rest adds little
             block = block - basis @ (images.T @ block)
             squares, axes = scipy.linalg.eigh(block.T @ products(block), check_finite=False)
             kept = squares > NEGLIGIBLE * (1.0 if basis.size else max(float(squares[-1]), 0.0))
             block = block @ (axes[:, kept] / np.sqrt(squares[kept]))
-        if not block.shape[1]:
-            break
+            if not block.shape[1]:
+                return basis @ weights
         basis, images = np.hstack([basis, block]), np.hstack([images, products(block)])
         ridges = np.full(block.shape[1], float(ridge))
         G = np.hstack([G, design.solve_each(images[L:, -len(ridges) :], ridges, tol=1e-12)])

@@ -13,14 +13,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["LabelTrees", "label_components"]
+from grople.baselines._plst import principal_axes
+from grople.moments import LabelMoments
+
+__all__ = ["LabelTrees"]
 
 Array = NDArray[Any]
 
@@ -93,14 +95,16 @@ class LabelTrees(ClassifierMixin, BaseEstimator):
         if np.ndim(y) == 1 and not sp.issparse(y):
             raise ValueError("labels must be a matrix with a column for each label, not 1-d")
         B = sp.csr_array(y, dtype=np.float64)
-        components = label_components(B, self.n_components, sample_weight)
+        axes = None
+        if self.n_components is not None and self.n_components < B.shape[1]:
+            axes = principal_axes(LabelMoments.of(B, sample_weight), self.n_components)
         self.forest_ = ExtraTreesRegressor(
             self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
-        ).fit(X, B.toarray() if components is None else B @ components, sample_weight)
+        ).fit(X, B.toarray() if axes is None else B @ axes, sample_weight)
         self.n_features_in_ = self.forest_.n_features_in_
         sizes = [tree.tree_.node_count for tree in self.forest_.estimators_]
         self._first = np.concatenate([[0], np.cumsum(sizes)])
@@ -151,31 +155,3 @@ class LabelTrees(ClassifierMixin, BaseEstimator):
             (np.ones(n * trees), leaves.ravel(), np.arange(0, n * trees + 1, trees)),
             shape=(n, self._first[-1]),
         )
-
-
-def label_components(B: Any, n_components: int | None, weights: Any = None) -> Array | None:
-    """Return the leading principal components of labels, a column each; None where all are asked.
-
-    Parameters
-    ----------
-    B : csr_array of shape (n_rows, n_labels)
-        Labels.
-    n_components : int or None
-        How many.
-    weights : array of shape (n_rows,), optional
-        Weights of the rows.
-
-    Examples
-    --------
-    >>> B = sp.csr_array([[1, 1, 0], [0, 0, 0], [1, 1, 0]])
-    >>> abs(label_components(B, 1)).ravel().round(2).tolist()
-    [0.71, 0.71, 0.0]
-    """
-    n_rows, n_labels = B.shape
-    if n_components is None or n_components >= n_labels:
-        return None
-    w = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
-    counts = w @ B
-    scatter = (B.T @ sp.csr_array(B * w[:, None])).toarray() - np.outer(counts, counts / w.sum())
-    last = n_labels - n_components, n_labels - 1
-    return np.asarray(scipy.linalg.eigh(scatter, subset_by_index=last)[1])

@@ -170,24 +170,7 @@ class LEML(LabelEmbedding):
         like: Any = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from rows.
-
-        Parameters
-        ----------
-        X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
-            Features, or blocks as in :meth:`grople.GroPLE.fit`.
-        y : array, sparse array, DataFrame or Dask array of shape (n_rows, n_labels), or (n_rows,)
-            Labels as zeros and ones, NaN where a label is not known (not in a Dask array); or
-            classes.
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative weights.
-        like, progress
-            As in :meth:`grople.GroPLE.fit`.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from rows as :meth:`grople.GroPLE.fit` does; NaN in ``y`` marks unknown labels."""
         if is_lazy(X) or not has_missing(y):
             return super().fit(X, y, sample_weight, like=like, progress=progress)
         return self._fit_incomplete(X, y, sample_weight, progress or no_progress)

@@ -80,19 +80,7 @@ class PublishedSettings:
 class LinearBaseline(SummaryClassifier):
     """Base of the methods that learn linear scores from moments.
 
-    Parameters that all or several of them have:
-
-    ridge : float or "auto", default="auto"
-        Weight of the squared map (λ; γ in LLSF); ``"auto"`` by the error expected on unseen rows.
-    fit_intercept : bool or "penalised", default=True
-        Whether the regression has an intercept, without penalty. ``"penalised"`` is the published
-        choice, a constant feature that is penalised like the others.
-    decision : "sign", float, name or Rule, default="example_f1"
-        How scores become labels; see :class:`grople.GroPLE`.
-    max_kept_rows : int, default=20000
-        Distinct rows kept, at most, to fit such a decision on held-out scores.
-
-    A subclass defines :meth:`_learn`.
+    Shared parameters are described in :class:`PLST`. A subclass defines :meth:`_learn`.
     """
 
     #: The parameter that may be "auto": found on all rows, it is kept where rows are held out.
@@ -106,8 +94,8 @@ class LinearBaseline(SummaryClassifier):
         """Return the weight to take where it is ``"auto"``."""
         return design.best_ridge(np.eye(design.moments.n_labels))
 
-    def _warn(self, design: Design, report: Report) -> None:
-        """Tell the user what is wrong with the solution."""
+    def _warn(self, report: Report) -> None:
+        """Warn of what is wrong with a solution."""
 
     def _design(self, moments: RealMoments) -> Design:
         return Design(moments, getattr(self, "fit_intercept", True))
@@ -119,7 +107,7 @@ class LinearBaseline(SummaryClassifier):
     def _learn_all(self, design: Design) -> tuple[LinearScores, Report]:
         weight = self._weight_for(design)
         scores, report = self._learn(design, weight)
-        self._warn(design, report)
+        self._warn(report)
         return scores, {self._weight: weight} | report
 
     def _solve(self, summary: RowSummary, progress: Progress) -> FittedModel:

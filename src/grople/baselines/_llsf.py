@@ -175,7 +175,7 @@ class LLSF(PublishedSettings, LinearBaseline):
             return PUBLISHED_START
         return choose_gamma(self._problem(design))
 
-    def _warn(self, design: Design, report: Report) -> None:
+    def _warn(self, report: Report) -> None:
         if report.get("unbounded", False):
             warnings.warn(
                 "The published correlation term makes the objective unbounded below here "

@@ -58,10 +58,11 @@ def without_missing(Y: Any) -> tuple[Any, Any]:
         return Y.fillna(0), sp.csr_array(Y.isna().to_numpy())
     if not sp.issparse(Y):
         values = np.asarray(Y)
-        return np.nan_to_num(values), sp.csr_array(np.isnan(values))
+        missing = np.isnan(values)
+        return np.where(missing, 0.0, values), sp.csr_array(missing)
     filled = Y.tocsr(copy=True)
     missing = sp.csr_array((np.isnan(filled.data), filled.indices, filled.indptr), filled.shape)
-    filled.data = np.nan_to_num(filled.data)
+    filled.data = np.where(missing.data, 0.0, filled.data)
     return filled, missing
 
 

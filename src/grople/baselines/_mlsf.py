@@ -235,21 +235,18 @@ class MLSF(PublishedSettings, RowClassifier):
 def _assemble(
     gamma: float, V: Array, members: list[Array], constants: Array, chains: Iterator[Chain]
 ) -> tuple[ChainScores, dict[str, Any]]:
-    """Put the chains of the meta-labels side by side."""
+    """Return the chains of all meta-labels as one scorer."""
     L = len(constants)
     Z, intercepts = np.zeros((len(V), L)), constants.copy()
     membership, position = np.full(L, -1), np.zeros(L, dtype=np.intp)
-    parts, most = [sp.coo_array((L, L))], 1
+    links, most = sp.lil_array((L, L)), 1
     for k, (labels, chain) in enumerate(zip(members, chains, strict=True)):
         Z[np.ix_(np.flatnonzero(V[:, k]), labels)] = chain.weights
         intercepts[labels] = chain.intercepts
-        links = sp.coo_array(chain.links)
-        parts.append(
-            sp.coo_array((links.data, (labels[links.row], labels[links.col])), shape=(L, L))
-        )
+        links[np.ix_(labels, labels)] = chain.links
         membership[labels] = k
         position[labels[chain.order]] = np.arange(len(labels))
         most = max(most, chain.n_iter)
-    scores = ChainScores(LinearScores(Z, intercepts), sp.csr_array(sum(parts)), position)
+    scores = ChainScores(LinearScores(Z, intercepts), links.tocsr(), position)
     report = {"gamma": gamma, "meta_labels": membership, "feature_weights": V, "n_iter": most}
     return scores, report

@@ -1,4 +1,4 @@
-"""Whether probabilities can be believed: what was predicted beside what happened.
+"""Whether probabilities can be believed: what was predicted against what happened.
 
 Pairs of a row and a label are put into bins by their probability, about as many in each. Equal
 probabilities share a bin, that of their middle place, so that no order of rows or columns changes a

@@ -88,18 +88,9 @@ def published_embedding(
     True
     """
     gram = np.asarray(signed_gram, dtype=float)
-    groups = np.asarray(groups)
     sums = 2.0 * np.asarray(counts, dtype=float) - n
-    if gram.shape != (sums.size, sums.size) or groups.shape != sums.shape:
-        raise ValueError(f"{sums.size} labels, but {gram.shape} products and {groups.shape} groups")
-    if sums.size == 0:
-        raise ValueError("there are no labels to embed")
-    if n_components < 1 or max_iter < 1:
-        raise ValueError("n_components and max_iter must be at least 1")
-    if lambda_1 <= 0 or lambda_2 < 0:
-        raise ValueError("lambda_1 must be positive and lambda_2 not negative")
     utu, uty = random_start(n, sums, gram, n_components, random_state)
-    return alternate(utu, uty, n, gram, groups, lambda_1, lambda_2, max_iter, tol)
+    return alternate(utu, uty, n, gram, np.asarray(groups), lambda_1, lambda_2, max_iter, tol)
 
 
 def drop_dead(V: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

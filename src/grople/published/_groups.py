@@ -30,7 +30,7 @@ def published_groups(
     Parameters
     ----------
     n : float
-        Number of rows; only the counts are checked against it.
+        Number of rows (the affinity does not depend on it).
     counts : array of shape (n_labels,)
         Rows that carry each label.
     cooccurrence : array of shape (n_labels, n_labels)
@@ -51,10 +51,6 @@ def published_groups(
     True
     """
     counts = np.asarray(counts, dtype=float)
-    if n_groups < 1:
-        raise ValueError(f"n_groups must be at least 1, not {n_groups}")
-    if counts.max(initial=0.0) > n:
-        raise ValueError(f"a label is carried by {counts.max():g} rows, but there are only {n:g}")
     affinity = label_affinity(counts, cooccurrence)
     # Beyond the distinct labels eigenvectors are arbitrary, and would tear equal labels apart.
     n_groups = min(n_groups, len(np.unique(affinity, axis=0)))
@@ -80,10 +76,6 @@ def label_affinity(counts: Any, cooccurrence: Any) -> np.ndarray:
     """
     s = np.asarray(counts, dtype=float)
     common = np.asarray(cooccurrence, dtype=float)
-    if common.shape != (s.size, s.size) or s.size == 0:
-        raise ValueError(
-            f"cooccurrence must be {s.size}×{s.size}, one row a label, not {common.shape}"
-        )
     squared = 4.0 * (s + s[:, None] - 2.0 * common)
     np.fill_diagonal(squared, 0.0)
     distance = np.sqrt(np.maximum(squared, 0.0))

@@ -184,8 +184,6 @@ def published_mapping(
     (array([[1., 0.],
            [0., 1.]]), False)
     """
-    if alpha < 0 or beta < 0:
-        raise ValueError(f"alpha and beta must not be negative, got {alpha} and {beta}")
     start = mapping_start(np.asarray(xtx, dtype=float), np.asarray(xtu, dtype=float))
     return mapping_problem(xtx, xtu, utu).solve(alpha, beta, start, max_iter)
 

@@ -56,26 +56,25 @@ def stage_three(
     W = embedding.W
     points = W.T @ moments.labels.signed_product(W)
     xtx, target = moments.gram_matrix(centre=False), moments.signed_cross(W, centre=False)
-    # The product of a dead dimension is zero but for the sign of it.
     utu = nudged_gram(moments.n, moments.labels.sums @ W, points)
     return mapping_problem(xtx, target, utu), mapping_start(xtx, target)
 
 
 def published_path(
     moments: MatrixMoments,
-    settings: Settings,
+    embedding: PublishedEmbedding,
     pairs: Iterable[tuple[float, float]],
     *,
     dtype: Any = np.float64,
 ) -> Iterator[tuple[tuple[float, float], LinearScores]]:
-    """Yield (α, β) with the scores of the published scheme; all share one embedding.
+    """Yield (α, β) with the scores of the published scheme; all share what does not depend on them.
 
     Parameters
     ----------
     moments : MatrixMoments
-        Moments of the training rows.
-    settings : Settings
-        All but α and β.
+        Moments of the training rows, with labels that all occur.
+    embedding : PublishedEmbedding
+        Of these labels, by :func:`published_stages`.
     pairs : iterable of tuple of float
         The (α, β).
     dtype : dtype
@@ -87,19 +86,15 @@ def published_path(
     >>> from grople.datasets import make_grouped_multilabel
     >>> data = make_grouped_multilabel(100, random_state=0)
     >>> moments = summarise(data.X, data.Y).matrices()
-    >>> pairs = [(0.1, 0.1), (1.0, 0.1)]
-    >>> [pair for pair, scores in published_path(moments, Settings(n_components=9), pairs)]
+    >>> _, embedding = published_stages(moments.labels, Settings(n_components=9))
+    >>> [pair for pair, scores in published_path(moments, embedding, [(0.1, 0.1), (1.0, 0.1)])]
     [(0.1, 0.1), (1.0, 0.1)]
     """
-    varying = moments.labels.varying
-    part = moments.select_labels(varying)
-    _, embedding = published_stages(part.labels, settings)
-    problem, start = stage_three(part, embedding)
+    problem, start = stage_three(moments, embedding)
     start = start.astype(dtype)
     for alpha, beta in pairs:
         Z = problem.solve(alpha, beta, start).Z
-        scores = LinearScores(Z, np.zeros(Z.shape[1]), embedding.V)
-        yield (alpha, beta), scores.expanded(varying, moments.labels.constant_scores)
+        yield (alpha, beta), LinearScores(Z, np.zeros(Z.shape[1]), embedding.V)
 
 
 def solve_published(summary: RowSummary, settings: Settings) -> FittedModel:
