@@ -89,7 +89,7 @@ class Scope:
 
     def having(self, *names: str) -> list[str]:
         """Return those of these data sets that are run on; the first of all if none is."""
-        return [name for name in self.datasets if name in names] or list(self.datasets[:1])
+        return [name for name in names if name in self.datasets] or list(self.datasets[:1])
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from grople.study._store import Run
 
 #: Folds inside the training part in which everything is chosen.
 INNER_FOLDS = 3
+#: Forms of the rows, as the report calls them.
+FORMS = {"passthrough": "raw", "Normalizer": "unit length", "StandardScaler": "scaled"}
 #: Methods that take the rows as they are: trees, and pipelines that scale rows on their own.
 AS_THEY_ARE = ("LinearSVC", "Logistic", "ExtraTrees")
 
@@ -107,10 +109,7 @@ def _decided_measures(model: Any, X: Any, B: Any) -> dict[str, float]:
 
 
 def _told(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as plain values."""
-    return {
-        name.removeprefix("model__"): value
-        if isinstance(value, str | int | float)
-        else type(value).__name__
-        for name, value in parameters.items()
-    }
+    """Return what was chosen as plain values."""
+    chosen = {name.removeprefix("model__"): value for name, value in parameters.items()}
+    form = chosen["rows"]
+    return chosen | {"rows": FORMS[form if isinstance(form, str) else type(form).__name__]}

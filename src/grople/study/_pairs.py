@@ -15,6 +15,7 @@ from grople.study._frames import data_sets, methods_of, on_shared_folds, where
 from grople.study._printed import METRICS, measure_name
 from grople.study._statistics import (
     LEVEL,
+    MIN_FOLDS,
     Interval,
     RowRatio,
     corrected_t,
@@ -84,6 +85,8 @@ def _by_rows(both: pd.DataFrame, other: str, metric: str) -> dict[str, Interval]
     kept = where(both, ("rows" in result for result in both["result"]))
     found = {}
     for dataset, part in kept.groupby("dataset"):
+        if part["fold"].nunique() < MIN_FOLDS:
+            continue
         ours, theirs = (_row_ratio(part[part["method"] == m], metric) for m in (OURS, other))
         found[dataset] = paired_bootstrap(ours, theirs)
     return found

@@ -25,6 +25,7 @@ def plot_critical_difference(test: Nemenyi, methods: list[str]) -> Any:
         label_fmt_left="{label} {rank:.2f}",
         label_fmt_right="{rank:.2f} {label}",
         label_props={"fontsize": 9},
+        text_h_margin=0.03,
         crossbar_props={"color": ACCENT},
         color_palette=["#000000"] * len(methods),
     )

@@ -62,7 +62,7 @@ def measure_table(cells: pd.DataFrame, metric: str, paper: str, title: str) -> T
             if place not in settings.index:
                 row.append(None)
                 continue
-            text = f"{values[method]:.3f} ± {stds[place]:.3f} ({order[method]:g})"
+            text = f"{_short(values[method])} ± {_short(stds[place])} ({order[method]:g})"
             emphasis = "bold" if values[method] == values.max() else ""
             printed = _printed(paper, paper_dataset(dataset), metric, method)
             row.append(
@@ -97,7 +97,12 @@ def _cell(mean: float, text: str, emphasis: str, printed: tuple[float, str], set
         return Cell(mean, text, emphasis, title=setting)
     gap = mean - theirs
     told = f"{setting}; {gap:+.3f} to the paper{': ' if remark else ''}{remark}"
-    return Cell(mean, f"{text} [{theirs:.3f}]", emphasis, shade=gap_shade(gap), title=told)
+    return Cell(mean, f"{text} [{_short(theirs)}]", emphasis, shade=gap_shade(gap), title=told)
+
+
+def _short(value: float) -> str:
+    """Return a share with three decimals and no leading zero."""
+    return f"{value:.3f}".removeprefix("0")
 
 
 def plain_setting(setting: dict[str, Any]) -> str:
