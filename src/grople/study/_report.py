@@ -9,16 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from grople.inspection import (
-    Cell,
-    Facts,
-    Part,
-    Section,
-    Table,
-    figure_svg,
-    render_page,
-    write_text,
-)
+from grople.inspection import Cell, Facts, Part, Section, Table, figure_svg, render_page, write_text
 from grople.study._experiment import Exhibit, Finding
 from grople.study._frames import data_sets
 from grople.study._planning import STUDY_DATASETS

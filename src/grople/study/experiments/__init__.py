@@ -5,13 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
-from grople.study._experiment import (
-    Compute,
-    Exhibit,
-    Experiment,
-    Finding,
-    Scope,
-)
+from grople.study._experiment import Compute, Exhibit, Experiment, Finding, Scope
 from grople.study.experiments import (
     _ablation,
     _approximation,

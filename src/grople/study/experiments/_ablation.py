@@ -10,14 +10,7 @@ import pandas as pd
 
 from grople.inspection import Picture, Table
 from grople.study._data import load_data
-from grople.study._experiment import (
-    Exhibit,
-    Experiment,
-    Finding,
-    Scope,
-    plan_folds,
-    verdict_on,
-)
+from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._frames import choose_settings, mean_table, score_ranks, where
 from grople.study._methods import FIXED, POWERS, QUICK_POWERS, settings_within
 from grople.study._plots import plot_bars

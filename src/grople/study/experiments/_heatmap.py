@@ -14,14 +14,7 @@ from grople.inspection import Picture, Table
 from grople.published import published_stages
 from grople.solver import Settings
 from grople.study._data import load_fold
-from grople.study._experiment import (
-    Exhibit,
-    Experiment,
-    Finding,
-    Scope,
-    plan_folds,
-    verdict_on,
-)
+from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
 from grople.study._plots import plot_presence
 from grople.study._store import Run
 from grople.study._tables import picture_id
