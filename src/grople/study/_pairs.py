@@ -11,7 +11,15 @@ import numpy as np
 import pandas as pd
 
 from grople.inspection import Cell, Table
-from grople.study._frames import data_sets, methods_of, on_shared_folds, where
+from grople.study._experiment import Finding, verdict_on
+from grople.study._frames import (
+    data_sets,
+    methods_of,
+    on_shared_folds,
+    ranked_methods,
+    score_ranks,
+    where,
+)
 from grople.study._printed import METRICS, measure_name
 from grople.study._statistics import (
     LEVEL,
@@ -141,6 +149,28 @@ def ahead_and_behind(found: Sequence[Pair]) -> str:
     told = "; ".join(f"by {_listed(measures)} {text}" for text, measures in said.items())
     return (
         f"Wilcoxon's test over data sets (p < .05 after Holm's correction): {told}." if told else ""
+    )
+
+
+def rank_finding(cells: pd.DataFrame, title: str, pairs: Sequence[Pair], printed: str) -> Finding:
+    """Judge whether GroPLE's average rank is the first by every measure."""
+    methods = ranked_methods(cells)
+    ranks = {metric: score_ranks(cells, metric, methods) for metric in METRICS}
+    count = len(ranks[METRICS[0]])
+    if len(methods) < 2 or not count or OURS not in methods:
+        return Finding("open", f"{title.capitalize()}: too few to rank.")
+    told, first = [], 0
+    for metric, table in ranks.items():
+        mean = table.mean()
+        leads = bool(mean[OURS] == mean.min())
+        first += leads
+        leader = "" if leads else f" (first {mean.idxmin()} {mean.min():.2f})"
+        told.append(f"{measure_name(metric)} {mean[OURS]:.2f}{leader}")
+    return Finding(
+        verdict_on(first, len(METRICS), count),
+        f"{title.capitalize()}, over {count} data sets, GroPLE's average rank is first in {first} "
+        f"of {len(METRICS)}: {', '.join(told)}; the paper prints {printed}, over eleven. "
+        + ahead_and_behind([pair for pair in pairs if pair.other in methods]),
     )
 
 

@@ -71,7 +71,7 @@ def run_plan(
     # What another process has stored meanwhile is left out.
     waiting = (left for job in group_jobs(missing) if (left := store.missing(job)))
     with _workers(jobs, scheduler):
-        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=jobs)
+        parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
         for job, results, reason in parallel(joblib.delayed(compute_job)(job) for job in waiting):
             store.add(results)
             if reason:

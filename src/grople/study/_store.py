@@ -161,8 +161,13 @@ class Store:
 
     def missing(self, plan: Sequence[Run]) -> list[Run]:
         """Return the runs of a plan that have no result yet, each once."""
+        places = {(run.task, run.dataset, run.method, run.fold) for run in plan}
+        query = (
+            f"SELECT {', '.join(KEY)} FROM runs "
+            "WHERE task = ? AND dataset = ? AND method = ? AND fold = ?"  # a part of the key
+        )
         with self._connected() as connection:
-            done = {Run(*row) for row in connection.execute(f"SELECT {', '.join(KEY)} FROM runs")}
+            done = {Run(*row) for place in places for row in connection.execute(query, place)}
         return [run for run in dict.fromkeys(plan) if run not in done]
 
     def read(self) -> pd.DataFrame:

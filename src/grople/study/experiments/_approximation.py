@@ -11,9 +11,9 @@ from grople.published import approximation_setting, published_stages
 from grople.solver import Settings
 from grople.study._data import load_fold, measures
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
-from grople.study._frames import mean_table, score_ranks
+from grople.study._frames import mean_table
 from grople.study._methods import FIXED, known_setting
-from grople.study._pairs import ahead_and_behind, compare_pairs
+from grople.study._pairs import compare_pairs, rank_finding
 from grople.study._printed import METRICS, measure_name
 from grople.study._published_runs import published_model
 from grople.study._store import Run, Setting, setting_text
@@ -71,27 +71,9 @@ def show(runs: pd.DataFrame) -> Exhibit:
     title = "training labels given back by sign"
     tables = {metric: measure_table(cells, metric, "approximation", title) for metric in METRICS}
     note = "Settings: the paper's where they are known, else d = .8L."
-    findings = [_ranking(cells), *_against_predictions(cells, protocol_cells(runs, "published"))]
+    ranking = rank_finding(cells, title, compare_pairs(cells), "1.73 by every measure")
+    findings = [ranking, *_against_predictions(cells, protocol_cells(runs, "published"))]
     return Exhibit([note], tables, (), findings)
-
-
-def _ranking(cells: pd.DataFrame) -> Finding:
-    """Judge whether GroPLE ranks first."""
-    told, first, n = [], 0, 0
-    for metric in METRICS:
-        ranks = score_ranks(cells, metric, NAMES)
-        if ranks.empty:
-            return Finding("open", "Not every method was run on any data set.")
-        mean, n = ranks.mean().sort_values(), len(ranks)
-        first += mean.index[0] == "GroPLE"
-        order = ", ".join(f"{method} {rank:.2f}" for method, rank in mean.items())
-        told.append(f"{measure_name(metric)}: {order}")
-    return Finding(
-        verdict_on(first, len(METRICS), n),
-        f"Average ranks of the approximation over {n} data sets: {'; '.join(told)}. The paper: "
-        "GroPLE 1.73 by every measure, then PLST, CPLST, FaIE. "
-        + ahead_and_behind(compare_pairs(cells)),
-    )
 
 
 def _against_predictions(cells: pd.DataFrame, predicted: pd.DataFrame) -> list[Finding]:

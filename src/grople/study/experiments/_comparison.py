@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import pandas as pd
 
 from grople.inspection import Table
 from grople.study._data import load_data
-from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds, verdict_on
-from grople.study._frames import choose_settings, mean_table, ranked_methods, score_ranks, where
+from grople.study._experiment import Exhibit, Experiment, Finding, Scope, plan_folds
+from grople.study._frames import choose_settings, mean_table, where
 from grople.study._methods import (
     FIXED,
     chosen_methods,
@@ -21,12 +20,11 @@ from grople.study._methods import (
     settings_within,
 )
 from grople.study._nested import nested_runs
-from grople.study._pairs import Pair, ahead_and_behind, compare_pairs, pair_table
+from grople.study._pairs import compare_pairs, pair_table, rank_finding
 from grople.study._printed import (
     METRICS,
     PAPER_METHODS,
     PRINTED,
-    measure_name,
     paper_dataset,
     printed_table,
 )
@@ -35,6 +33,7 @@ from grople.study._store import Run
 from grople.study._tables import measure_table, plain_setting
 
 TITLES = {"published": "as published", "nested": "nested"}
+PRINTED_RANKS = ", ".join(f"{rank:.2f}" for rank in PRINTED["average_rank"])
 #: Means that differ by no more count as equal.
 CLOSE = 0.005
 
@@ -95,9 +94,13 @@ def show(runs: pd.DataFrame) -> Exhibit:
             tables["nested_chosen"] = _chosen_table(cells)
         notes += [f"{title.capitalize()}: {note}" for note in _printed_note(cells)]
         papers = cells[cells["method"].isin(PAPER_METHODS)]
-        findings.append(_finding(papers, f"{title}, among the paper's methods", pairs))
+        findings.append(
+            rank_finding(papers, f"{title}, among the paper's methods", pairs, PRINTED_RANKS)
+        )
         if len(papers) < len(cells):
-            findings.append(_finding(cells, f"{title}, among all methods", pairs))
+            findings.append(
+                rank_finding(cells, f"{title}, among all methods", pairs, PRINTED_RANKS)
+            )
     return Exhibit(notes, tables, (), findings)
 
 
@@ -130,28 +133,6 @@ def _printed_note(cells: pd.DataFrame) -> list[str]:
         f"difference is {np.median(gaps or 0):+.3f}."
     )
     return [told] if gaps else []
-
-
-def _finding(cells: pd.DataFrame, title: str, pairs: Sequence[Pair]) -> Finding:
-    """Judge by average ranks, measure by measure."""
-    methods = ranked_methods(cells)
-    told, first, count = [], 0, 0
-    for metric in METRICS:
-        ranks = score_ranks(cells, metric, methods)
-        if len(methods) < 2 or ranks.empty or "GroPLE" not in methods:
-            return Finding("open", f"{title.capitalize()}: too few to rank.")
-        mean, count = ranks.mean(), len(ranks)
-        leads = bool(mean["GroPLE"] == mean.min())
-        first += leads
-        leader = "" if leads else f" (first {mean.idxmin()} {mean.min():.2f})"
-        told.append(f"{measure_name(metric)} {mean['GroPLE']:.2f}{leader}")
-    printed = ", ".join(f"{rank:.2f}" for rank in PRINTED["average_rank"])
-    return Finding(
-        verdict_on(first, len(METRICS), count),
-        f"{title.capitalize()}, over {count} data sets, GroPLE's average rank is first in {first} "
-        f"of {len(METRICS)}: {', '.join(told)}; the paper prints {printed} over eleven. "
-        + ahead_and_behind([pair for pair in pairs if pair.other in methods]),
-    )
 
 
 EXPERIMENT = Experiment(
