@@ -56,7 +56,8 @@ MEASURES = ("accuracy", "example_f1", "macro_f1", "micro_f1")
 DATA = (
     "CAL500", "emotions", "genbase", "medical", "scene", "mediamill-reduced", "debtags-mini",
     "corel5k", "rcv1subset1", "rcv1subset2", "rcv1subset3", "rcv1subset1-repaired",
-    "rcv1subset2-repaired", "rcv1subset3-repaired", "reutersk500", "bibtex", "debian-texts", "corel16k001", "delicious",
+    "rcv1subset2-repaired", "rcv1subset3-repaired", "reutersk500", "bibtex", "debian-texts",
+    "corel16k001", "delicious",
 )  # fmt: skip
 FIVE = ("GroPLE", "Ridge", "LinearSVC", "logistic", "extra-trees")
 #: Rows, features and vocabulary of Debian's texts.

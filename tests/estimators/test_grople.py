@@ -184,6 +184,15 @@ def test_a_partition_of_ones_own_is_of_all_labels(small):
     assert model.label_groups_.tolist() == [0, -1, 0, 1, 1, 1]
 
 
+def test_ordinary_data_converge_without_a_warning(small):
+    texts = load("debtags-mini")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GroPLE(decision="sign").fit(texts.X[:1500], texts.Y[:1500])
+        GroPLE(decision="sign").fit(small.X, small.Y)
+        GroPLE(decision="sign", beta=0.1).fit(small.X, small.Y)
+
+
 def test_what_did_not_converge_is_named(small):
     X = small.X.toarray() * np.logspace(0, 4, 20)
     with pytest.warns(ConvergenceWarning, match="the embedding stopped after 1 iterations"):

@@ -114,8 +114,8 @@ def test_two_parameters_go_by_place():
         GroPLE(7, 3, "spectral")
 
 
-def test_there_are_twelve_and_a_solver():
-    assert len(GroPLE().get_params()) == 13
+def test_there_are_twelve_and_experts_and_a_solver():
+    assert len(GroPLE().get_params()) == 14
     assert set(GroPLECV().get_params()) - set(GroPLE().get_params()) == {
         "scoring", "cv", "search_tol", "device"
     }  # fmt: skip

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from grople import GroPLE
 from grople.baselines import BSVM, MLSF
 from grople.datasets import make_grouped_multilabel
+from grople.estimators import MultilabelDecisionClassifier
 
 skops = pytest.importorskip("skops.io")
 
@@ -23,6 +25,7 @@ PIPELINES = {
     "texts": (make_pipeline(TfidfVectorizer(), GroPLE(4, 2)), TEXTS),
     "columns": (make_pipeline(Normalizer(), GroPLE(4, 2, gamma=1.0)), DATA.X),
     "BSVM": (make_pipeline(Normalizer(), BSVM()), DATA.X),
+    "RidgeClassifier": (MultilabelDecisionClassifier(RidgeClassifier()), DATA.X),
     "MLSF": (make_pipeline(Normalizer(), MLSF(2)), DATA.X),
 }
 

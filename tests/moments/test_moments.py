@@ -404,7 +404,7 @@ def test_padding_adds_labels_that_no_row_has(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("columns", [[3, 0, 4], [2], [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("columns", [[3, 0, 4], [2], [0, 1, 2, 3, 4], [4, 1, 2, 0, 3]])
 def test_selected_labels(form, columns):
     X, B = data()
     chosen = summary_of(X, B, form=form).moments.select_labels(np.array(columns))

@@ -1,5 +1,8 @@
 """Threads: order, limits, errors, and the same results on any number of them."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -134,6 +137,22 @@ def test_joblib_says_how_many_threads(hint):
         with joblib.parallel_config(n_jobs=n_jobs, **hint):
             assert worker_count() == expected
     assert worker_count() == cpus
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux's affinities")
+@pytest.mark.parametrize(
+    ("before", "limits"),
+    [("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})", {}),
+     ("", {"LOKY_MAX_CPU_COUNT": "1"})],
+    ids=["affinity", "environment"],
+)  # fmt: skip
+def test_a_process_that_may_use_one_cpu_has_one_thread(before, limits):
+    code = f"import os\nfrom grople.optim import worker_count\n{before}\nprint(worker_count())"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | limits, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert found.stdout.strip() == "1"
 
 
 def test_a_job_of_joblib_has_one_thread():

@@ -163,11 +163,11 @@ def test_decisions_on_rows_left_out_are_those_of_folds(monkeypatch: pytest.Monke
     X, B = texts(1900)
     order = np.random.default_rng(3).permutation(1900)
     X, B = sp.hstack([X, sp.csr_array((1900, 200))], format="csr")[order], B[order]
-    model = GroPLE().fit(X[:1500], B[:1500])
+    model = GroPLE(experts=["linear"]).fit(X[:1500], B[:1500])
     assert model.summary_.grid.keeps_rows
     chances = model.predict_proba(X[1500:])
     monkeypatch.setattr(MappingProblem, "leave_one_out", lambda *_: None)
-    by_folds = GroPLE().fit(X[:1500], B[:1500]).predict_proba(X[1500:])
+    by_folds = GroPLE(experts=["linear"]).fit(X[:1500], B[:1500]).predict_proba(X[1500:])
     truth = B[1500:].toarray()
     loss, other_loss = (
         -np.mean(np.log(np.clip(np.where(truth > 0, p, 1 - p), 1e-6, 1)))
@@ -185,7 +185,9 @@ def test_copies_of_rows_do_not_vouch_for_each_other() -> None:
     )
     Y = sp.csr_array((rng.random((1900, 30)) < 0.1).astype(int))
     for rows in (np.arange(1200), np.repeat(np.arange(1200), 2), np.r_[np.arange(1200), :30]):
-        model = GroPLE(decision=Rule("example_f1", context=False)).fit(X[rows], Y[rows])
+        model = GroPLE(decision=Rule("example_f1", context=False), experts=["linear"]).fit(
+            X[rows], Y[rows]
+        )
         assert model.summary_.grid.keeps_rows
         P = model.predict_proba(X[1200:])
         assert reliability_curve(Y[1200:], P, top=5).error < 0.05

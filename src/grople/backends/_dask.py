@@ -45,11 +45,7 @@ def is_lazy(value: Any) -> bool:
     False
     """
     if isinstance(value, list | tuple):
-        return bool(value) and all(map(_is_collection, value))
-    return _is_collection(value)
-
-
-def _is_collection(value: Any) -> bool:
+        return bool(value) and all(map(is_lazy, value))
     # Classes have the method too; only a collection has a graph.
     return not isinstance(value, type) and getattr(value, "__dask_graph__", None) is not None
 

@@ -9,8 +9,9 @@ from grople.optim._parallel import (
     single_threaded,
     worker_count,
 )
-from grople.optim._penalties import L1, GroupRows
 from grople.optim._proximal import (
+    L1,
+    GroupRows,
     Quadratic,
     Solution,
     duality_gap,

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.optim._penalties import L1
-from grople.optim._proximal import Quadratic, Solution, objective, optimality_gap
+from grople.optim._proximal import L1, Quadratic, Solution, objective, optimality_gap
 
 __all__ = ["TwoSidedQuadratic", "block_proximal", "blocks_of_rows"]
 

@@ -146,7 +146,7 @@ def embed_labels(
     d = int(n_components)
     if feature_weight:
         leading, total = None, float(np.trace(product(np.eye(labels.n_labels))))
-    values, vectors = leading or _leading(product, labels, d)
+    values, vectors = leading or top_eigenvectors(product, labels.n_labels, d, tol=START_TOL)
     V, penalty = _start(product, (values[:d], vectors[:, :d]), groups, group_components, lambda_2)
     return _alternate(product, total, V, penalty, lambda_1, tol, max_iter)
 
@@ -183,7 +183,7 @@ def _automatic(
     few = L <= FEW_LABELS
     share = share or (0.9999 if few else 0.98)
     most = most or (L if few else int(np.clip(HYPERPLANES // L, *AUTOMATIC)))
-    values, vectors = _leading(labels.signed_product, labels, most + 1)
+    values, vectors = top_eigenvectors(labels.signed_product, L, most + 1, tol=START_TOL)
     along = vectors.T @ labels.sums
     centred = np.diag(values) - np.multiply.outer(along, along) / labels.n
     held = np.cumsum(np.maximum(np.linalg.eigvalsh(centred)[::-1], 0.0))
@@ -191,11 +191,6 @@ def _automatic(
     # One more for the mean, which the factorisation holds as well.
     needed = int(np.searchsorted(held, share * spread)) + 2
     return min(needed, most, L), (values, vectors)
-
-
-def _leading(product: Product, labels: LabelMoments, n_vectors: int) -> tuple[Array, Array]:
-    L = labels.n_labels
-    return top_eigenvectors(product, L, min(n_vectors, L), tol=START_TOL)
 
 
 def predictable_gram(moments: RealMoments, gamma: float, *, centre: bool = True) -> Product:
