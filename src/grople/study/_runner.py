@@ -65,7 +65,7 @@ def run_plan(
     """
     missing = store.missing(plan)
     total = len(set(plan))
-    already = done = total - len(missing)
+    done, computed = total - len(missing), 0
     failures: list[str] = []
     report("", done, total)
     # What another process has stored meanwhile is left out.
@@ -76,9 +76,10 @@ def run_plan(
             store.add(results)
             if reason:
                 failures.append(f"{job[0]}: {reason}")
-            done += len(results)
-            report(str(job[0]), done, total)
-    return Outcome(done - already, already, tuple(failures))
+            computed += len(results)
+            report(str(job[0]), done + computed, total)
+    there = total - len(store.missing(plan)) - computed
+    return Outcome(computed, there, tuple(failures))
 
 
 def group_jobs(runs: Iterable[Run]) -> list[list[Run]]:
