@@ -11,6 +11,9 @@ from grople.errors import require
 from grople.inspection import ACCENT, MARKS, PALETTE
 from grople.study._statistics import Nemenyi
 
+#: A legend next to the picture, which it would cover.
+OUTSIDE = {"frameon": False, "fontsize": 8, "loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+
 
 def plot_critical_difference(test: Nemenyi, methods: list[str]) -> Any:
     """Draw average ranks on a line, with bars over methods that do not differ."""
@@ -62,7 +65,7 @@ def plot_lines(
     logarithmic: bool = False,
 ) -> Any:
     """Draw the columns of a table as lines over its index."""
-    ax = _axes((4.6, 3.2))
+    ax = _axes((5.6, 3.2))
     for i, name in enumerate(lines.columns):
         style = {
             "marker": MARKS[i % len(MARKS)],
@@ -75,19 +78,19 @@ def plot_lines(
         ax.set_yscale("log")
     if lower_is_better:
         ax.invert_yaxis()
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(**OUTSIDE)
     return _named(ax, labels, title)
 
 
 def plot_bars(table: pd.DataFrame, labels: tuple[str, str], title: str) -> Any:
     """Draw the columns of a table as bars, side by side for each row."""
-    ax = _axes((1.8 + 0.9 * len(table), 2.8))
+    ax = _axes((2.6 + 0.9 * len(table), 2.8))
     place, width = np.arange(len(table)), 0.7 / table.shape[1]
     for i, name in enumerate(table.columns):
         shift = (i - (table.shape[1] - 1) / 2) * width
         ax.bar(place + shift, table[name].to_numpy(float), width, label=name, color=PALETTE[i])
     ax.set_xticks(place, table.index, fontsize=8)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(**OUTSIDE)
     return _named(ax, labels, title)
 
 

@@ -18,6 +18,7 @@ from grople.solver import MappingProblem, embed_labels, group_labels
 from grople.study._experiment import Exhibit, Experiment, Finding, Scope
 from grople.study._plots import plot_lines
 from grople.study._store import Run, setting_text
+from grople.study._tables import picture_id
 
 #: Around this size one dimension grows at a time.
 BASE = {"n_rows": 4000, "n_features": 400, "n_labels": 200, "n_components": 50}
@@ -144,7 +145,9 @@ def _picture(letter: str, seconds: pd.DataFrame, exponents: pd.Series) -> Pictur
     drawn = plot_lines(seconds, (letter, "processor seconds"), title, logarithmic=True)
     caption = "Processor seconds of each stage, both axes logarithmic."
     told = "; ".join(f"{stage} grows with exponent {e:.2f}" for stage, e in exponents.items())
-    return Picture(drawn, f"cost-{letter}", title, caption, told)
+    # Not by letter: files may be called alike in either case.
+    name = next(name for name, known in LETTERS.items() if known == letter)
+    return Picture(drawn, picture_id("cost", name), title, caption, told)
 
 
 EXPERIMENT = Experiment(
