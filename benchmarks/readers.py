@@ -14,11 +14,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks import best_seconds, data_folder, table
-from grople.datasets.arff import read_arff
-from grople.datasets.bundle import Bundle
-from grople.datasets.extreme import read_libsvm, write_extreme
-from grople.datasets.matlab import read_matlab
-from grople.datasets.npz import read_npz
+from grople.datasets import Bundle, read, write
 
 # Those for which three times is promised come first.
 ARFF = ("bibtex", "delicious", "Corel5k-sparse", "medical", "genbase", "cal500")
@@ -45,18 +41,18 @@ def matlab(path: Path) -> Any:
 def cases(folder: Path, scratch: Path, quick: bool) -> list[tuple[Any, ...]]:
     """Return (reader, file, ours, name of the peer, theirs)."""
     result: list[tuple[Any, ...]] = [
-        ("ARFF", folder / "mulan" / f"{name}.arff", read_arff, "liac-arff", liac_arff)
+        ("ARFF", folder / "mulan" / f"{name}.arff", read, "liac-arff", liac_arff)
         for name in (ARFF[:2] if quick else ARFF)
     ]
     for name in ("delicious",) if quick else ("delicious", "CAL500"):
         file = scratch / f"{name}.svm"
-        write_extreme(read_npz(folder / "npz" / f"{name}.npz"), file)
+        write(read(folder / "npz" / f"{name}.npz"), file, "extreme")
         # Without its first line it is a LIBSVM file that counts from zero.
         file.write_bytes(file.read_bytes().partition(b"\n")[2])
-        ours = partial(read_libsvm, zero_based=True)
+        ours = partial(read, format="libsvm", first_index=0)
         result.append(("LIBSVM", file, ours, "load_svmlight_file", svmlight))
     mat = folder / "mat" / "rcv1s1.mat"
-    result.append(("MATLAB 5", mat, read_matlab, "scipy.io.loadmat", matlab))
+    result.append(("MATLAB 5", mat, read, "scipy.io.loadmat", matlab))
     return result
 
 

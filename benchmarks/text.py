@@ -15,11 +15,10 @@ import numpy as np
 
 from benchmarks import data_folder, table
 from grople.baselines import METHODS, make_method
-from grople.datasets.text import TextTable, read_texts
+from grople.datasets import TextTable, read_examples, spread_labels
 from grople.features import fit_text
 from grople.metrics import evaluate
-from grople.tagging.changing import spread_labels, widened
-from grople.tagging.fitting import example_labels
+from grople.tagging import Examples
 
 #: Minutes of work.
 ON_REQUEST = True
@@ -42,7 +41,7 @@ def run(quick: bool = False) -> str:
     folder = data_folder()
     if folder is None:
         return "Debian's package descriptions are not here: set GROPLE_DATA."
-    texts = read_texts(folder / "debtags" / "debtags.jsonl.gz")
+    texts, _ = read_examples(folder / "debtags" / "debtags.jsonl.gz")
     order = np.random.RandomState(0).permutation(len(texts))
     train, test = (order[:2000], order[2000:3000]) if quick else (order[:25000], order[25000:])
     known, unseen = part(texts, train), part(texts, test)
@@ -59,8 +58,10 @@ def run(quick: bool = False) -> str:
 
 def measured(known: TextTable, unseen: TextTable, settings: dict[str, Any]) -> str:
     features, _ = fit_text(known.texts, **settings)
-    X, (Y, names) = features.transform(known.texts), example_labels(known)
-    X_test, (truth, test_names) = features.transform(unseen.texts), example_labels(unseen)
+    X, learnt = features.transform(known.texts), Examples.of(known)
+    X_test, tested = features.transform(unseen.texts), Examples.of(unseen)
+    Y, names = learnt.Y, learnt.label_names
+    truth, test_names = tested.Y, tested.label_names
     truth = spread_labels(truth, test_names, names)
     rows, seconds = [], {}
     for name in NAMES:
@@ -72,7 +73,9 @@ def measured(known: TextTable, unseen: TextTable, settings: dict[str, Any]) -> s
         seconds[name] = time.process_time() - started
         scores = np.full(truth.shape, -1e9)
         scores[:, : len(names)] = model.decision_function(X_test)
-        found = evaluate(truth, widened(model.predict(X_test), truth.shape[1]), scores)
+        predicted = model.predict(X_test)
+        predicted.resize(truth.shape)
+        found = evaluate(truth, predicted, scores)
         rows.append(
             [METHODS[name].title, *(f"{found[m]:.4f}" for m in MEASURES), f"{seconds[name]:.1f}"]
         )

@@ -18,11 +18,10 @@ from sklearn.preprocessing import normalize
 
 from benchmarks import data_folder
 from benchmarks.peers.table import FOLDER
-from grople.datasets import make_grouped_multilabel
-from grople.datasets.text import read_texts
+from grople.datasets import make_grouped_multilabel, read_examples
 from grople.features import fit_text
 from grople.study import load_data
-from grople.tagging.fitting import example_labels
+from grople.tagging import Examples
 
 __all__ = ["DATA", "QUICK", "Split", "stored_split"]
 
@@ -134,11 +133,11 @@ def _debian() -> tuple[Any, Any, Any, Any]:
     folder = data_folder()
     if folder is None:
         raise SystemExit("Debian's package descriptions are not here: set GROPLE_DATA.")
-    texts = read_texts(folder / "debtags" / "debtags.jsonl.gz")
+    texts, _ = read_examples(folder / "debtags" / "debtags.jsonl.gz")
     order = np.random.default_rng(0).permutation(len(texts))
     train = np.zeros(len(texts), dtype=bool)
     train[order[: len(texts) * 4 // 5]] = True
     known = [text for text, learnt in zip(texts.texts, train, strict=True) if learnt]
     features, _ = fit_text(known, max_features=DEBIAN_TERMS, ngrams=(1, 2))
-    Y, _ = example_labels(texts)
+    Y = Examples.of(texts).Y
     return _seen(features.transform(texts.texts), Y, train, DEBIAN_TEXTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral, Real
@@ -31,29 +31,67 @@ class DataError(ValueError):
     Parameters
     ----------
     reason : str
-        What is wrong and, where it helps, what to do.
+        What is wrong.
     file : path, optional
         The file.
     line : int, optional
         The line, counted from one.
+    hint : str, optional
+        What to do; options stand in braces.
+    options : dict, optional
+        The options of the hint and their values (None: whatever the caller likes). Python spells
+        them as keywords, a command line as it does.
 
     Examples
     --------
     >>> print(DataError("expected 3 columns, found 2", file="x.csv", line=7))
     x.csv, line 7: expected 3 columns, found 2
+    >>> error = DataError("it is empty", hint="pass {missing}", options={"missing": "zero"})
+    >>> print(error)
+    it is empty; pass missing='zero'
+    >>> error.spelt(lambda name, value: f"--{name} {value}")
+    'it is empty; pass --missing zero'
     """
 
     def __init__(
-        self, reason: str, *, file: str | Path | None = None, line: int | None = None
+        self,
+        reason: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        hint: str = "",
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.reason = reason
         self.file = None if file is None else str(file)
         self.line = line
-        place = ", ".join(
-            ([self.file] if self.file is not None else [])
-            + ([f"line {line}"] if line is not None else [])
+        self.hint = hint
+        self.options = dict(options or {})
+        super().__init__(self.spelt(_as_keyword))
+
+    def spelt(self, spell: Callable[[str, Any], str]) -> str:
+        """Return the message with the options of its hint as `spell` writes a name and a value."""
+        hint = self.hint
+        for name, value in self.options.items():
+            hint = hint.replace(f"{{{name}}}", spell(name, value))
+        places = [self.file, None if self.line is None else f"line {self.line}"]
+        place = ", ".join(part for part in places if part is not None)
+        said = f"{self.reason}; {hint}" if hint else self.reason
+        return f"{place}: {said}" if place else said
+
+    def within(self, file: str | Path | None) -> DataError:
+        """Return the same error with its file, where it has none yet."""
+        return DataError(
+            self.reason,
+            file=file if self.file is None else self.file,
+            line=self.line,
+            hint=self.hint,
+            options=self.options,
         )
-        super().__init__(f"{place}: {reason}" if place else reason)
+
+
+def _as_keyword(name: str, value: Any) -> str:
+    return f"{name}={'' if value is None else repr(value)}"
 
 
 class ModelFileError(ValueError):

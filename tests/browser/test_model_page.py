@@ -141,6 +141,8 @@ def test_a_term_is_explained_by_hover_and_by_keyboard(browser, page_file):
     assert "ranked by a label's score" in browser.run(f"{term}.title")
     browser.run(f"{term}.focus()")
     assert browser.run(f"getComputedStyle({term}, '::after').content").startswith('"Area under')
+    header = "document.querySelectorAll('.browser thead button')[2]"
+    assert browser.run(f"{header}.title") == browser.run(f"{term}.title")
     listed = browser.run("[...document.querySelectorAll('#terms dt')].map(t => t.textContent)")
     assert "average precision" in listed
 

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from grople.cli import main
-from grople.tagging.fitting import fit_tagger
-from grople.tagging.reading import Reading, read_examples
+from grople.datasets import Reading, read_examples
+from grople.tagging import fit_tagger
 from tests.tagging.things import write_documents
 
 

@@ -76,7 +76,7 @@ def fewer_packages(monkeypatch):
         name="debtags-mini",
         row_names=[data.row_names[i] for i in rows],
     )  # fmt: skip
-    monkeypatch.setattr("grople.datasets.load", lambda name: part)
+    monkeypatch.setattr("grople.cli.demo.load", lambda name: part)
     return part
 
 
@@ -194,9 +194,9 @@ def test_wrong_names_and_files(grople_command, tmp_path):
     (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04 this is no archive")
     assert_one_message(grople_command("data", "info", "noise.npz"), "noise.npz")
     assert_one_message(
-        grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "labels= does not apply"
+        grople_command("data", "info", "noise.npz", "--labels", "x.xml"), "leave out"
     )
-    assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "format")
+    assert_one_message(grople_command("data", "convert", "debtags-mini", "out"), "pass --to (")
     assert_one_message(
         grople_command("data", "convert", "debtags-mini", "no/such/folder/out.npz"), "out.npz"
     )
@@ -289,7 +289,7 @@ def test_trouble_inside_a_command(grople_command, monkeypatch, trouble, status, 
     def fail(*_: object, **__: object) -> None:
         raise trouble
 
-    monkeypatch.setattr("grople.datasets.describe", fail)
+    monkeypatch.setattr("grople.cli.data.describe", fail)
     result = grople_command("data", "info", "debtags-mini")
     assert result.returncode == status
     assert said in result.stderr

@@ -13,33 +13,28 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grople.datasets import _arff_rows
-from grople.datasets._arff_header import quote, read_header, unquote
-from grople.datasets._arff_values import domains_of
-from grople.datasets.arff import read_arff, write_arff
-from grople.datasets.bundle import Bundle
+from grople.datasets import Bundle, read, write
+from grople.datasets._formats import _arff_rows
+from grople.datasets._formats._arff_header import quote, read_header, unquote
+from grople.datasets._formats._arff_values import domains_of
 from grople.errors import DataError
-from tests.datasets.reader_samples import DENSE_ARFF, LABELS_XML, SPARSE_ARFF, finite, names
+from tests.datasets.samples import DENSE_ARFF, LABELS_XML, SPARSE_ARFF, dense, finite, names
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-def dense(matrix: Any) -> Any:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-
-
 @pytest.fixture
 def arff(tmp_path: Path) -> Any:
     """Write a file and read it."""
 
-    def read(content: bytes | str, **options: Any) -> Bundle:
+    def read_content(content: bytes | str, **options: Any) -> Bundle:
         file = tmp_path / "x.arff"
         file.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_arff(file, **options)
+        return read(file, format="arff", **options)
 
-    return read
+    return read_content
 
 
 class TestWhatIsUnderstood:
@@ -212,7 +207,7 @@ class TestLabels:
     def test_header_of_parts(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "x.xml").write_bytes(LABELS_XML)
         (tmp_path / name).write_bytes(DENSE_ARFF)
-        assert read_arff(tmp_path / name).n_labels == 2
+        assert read(tmp_path / name).n_labels == 2
 
     def test_a_numeric_label(self, arff: Any) -> None:
         text = "@relation x\n@attribute a numeric\n@attribute b real\n@data\n1.0,5\n0,6\n"
@@ -296,7 +291,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("header", "line", "reason"),
         [
-            ("@attribute a real\n@attribute a real\n@data\n", 2, "'a' was declared in line 1"),
+            ("@attribute a real\n@attribute a real\n@data\n", 2, "two columns are called 'a'"),
             ("@attribute a\n", 1, "unknown type ''"),
             ("@attribute a relational\n", 1, "unknown type 'relational'"),
             ("@attribute 'a real\n", 1, "cannot find the attribute's name"),
@@ -317,14 +312,12 @@ class TestWhatIsRefused:
 
     def test_wrong_encoding(self, arff: Any) -> None:
         text = "@relation x\n@attribute é {0,1}\n@attribute b real\n@data\n1,2\n"
-        with pytest.raises(DataError, match="line 2: byte 0xe9 at position 12 is not utf-8"):
+        with pytest.raises(DataError, match=r"line 2: byte 0xe9 at position 12 .*Latin-1.*iconv"):
             arff(text.encode("latin-1"), labels=1)
-        bundle = arff(text.encode("latin-1"), labels=1, encoding="latin-1")
-        assert bundle.label_names == ("é",)
+        for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+            assert arff(text.encode(encoding), labels=1).label_names == ("é",)
         with pytest.raises(DataError, match="UTF-16"):
-            arff(text.encode("utf-16"), labels=1)
-        with pytest.raises(ValueError, match="superset of ASCII"):
-            arff(text, labels=1, encoding="utf-16")
+            arff(text.encode("utf-16-le"), labels=1)
 
 
 class TestMissingValues:
@@ -346,10 +339,6 @@ class TestMissingValues:
         bundle = arff(HEAD + "{0 1,1 ?}\n{1 2}\n", missing="nan")
         assert np.isnan(dense(bundle.X)[0, 0])
         assert sp.issparse(arff(HEAD + "{0 1,1 ?}\n{1 2}\n", missing="zero").X)
-
-    def test_unknown_rule(self, arff: Any) -> None:
-        with pytest.raises(ValueError, match="missing must be one of"):
-            arff(DENSE_ARFF, missing="guess")
 
 
 # Cells as they occur, with a few that do not fit; both paths must agree on all of them.
@@ -381,16 +370,16 @@ odd_row = st.text("{}, 01r%'\t", max_size=8)
 )
 def test_the_fast_path_agrees_with_the_precise_one(rows: list[str], label: str, kind: str) -> None:
     text = f"@attribute y {label}\n@attribute a real\n@attribute b {kind}\n@data\n"
-    header, _, _ = read_header(iter([(1, text.encode())]), "f", "utf-8")
-    domains = domains_of(header.attributes, frozenset({"y"}), "utf-8")
-    parser = _arff_rows.RowParser(
-        header.attributes, domains, file="f", encoding="utf-8", missing="error"
-    )
+    header, _, _ = read_header(iter([(1, text.encode())]), "f")
+    domains = domains_of(header.attributes, {0}, {0, 1, 2})
+    parser = _arff_rows.RowParser(header.attributes, domains, "f", "error")
     block = "".join(row + "\n" for row in rows).encode() or b"\n"
+
+    read = 2 if kind == "string" else 3  # what stands in a column of text is nobody's concern
 
     def attempt(parse: Any) -> Any:
         try:
-            return dense(parse(1, block)).tolist()
+            return dense(parse(1, block))[:, :read].tolist()
         except DataError as error:
             return error.line, error.reason
 
@@ -425,7 +414,7 @@ def test_agrees_with_liac_arff(
     text = liac.dumps({"relation": "x", "attributes": attributes, "data": rows})
     file = tmp_path / "x.arff"
     file.write_bytes(text.encode())
-    bundle = read_arff(file, labels=["the label"])
+    bundle = read(file, labels=["the label"])
     expected = liac_cells(text, sparse)
     assert list(bundle.feature_names) == [name for name, _ in attributes[:-1]]
     assert np.array_equal(dense(bundle.X), expected[:, :-1])
@@ -447,21 +436,10 @@ def liac_cells(text: str, sparse: bool) -> Any:
 def test_liac_arff_reads_what_is_written(tmp_path: Path, layout: Any) -> None:
     X, Y = np.array([[0.1, 0, -3e-300], [0, 1, 0]]), np.array([[1, 0], [1, 1]])
     bundle = Bundle(layout(X), Y, feature_names=["a b", "c", "d,e"], label_names=["y", "ü"])
-    file, _ = write_arff(bundle, tmp_path / "x.arff")
+    file, _ = write(bundle, tmp_path / "x.arff")
     text = file.read_text(encoding="utf-8")
     assert [name for name, _ in liac.loads(text)["attributes"]] == ["a b", "c", "d,e", "y", "ü"]
     assert np.array_equal(liac_cells(text, layout is not np.asarray), np.hstack([X, Y]))
-
-
-def test_blocks_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "x.arff"
-    file.write_bytes(SPARSE_ARFF + b"{0 7,3 1}\n" * 20)
-    whole = read_arff(file)
-    for size in (1, 7, 64, 200):
-        monkeypatch.setattr("grople.datasets._streams.BLOCK_BYTES", size)
-        parts = read_arff(file)
-        assert (parts.X != whole.X).nnz == 0
-        assert (parts.Y != whole.Y).nnz == 0
 
 
 def test_a_sparse_file_is_never_made_dense(tmp_path: Path) -> None:
@@ -471,7 +449,7 @@ def test_a_sparse_file_is_never_made_dense(tmp_path: Path) -> None:
     file = tmp_path / "x.arff"
     file.write_text(f"@relation 'x: -C 1'\n{header}@data\n{rows}")
     tracemalloc.start()
-    bundle = read_arff(file)
+    bundle = read(file)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert bundle.X.shape == (n_rows, width - 1)

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from grople.datasets.bundle import Bundle, NumberedNames
+from grople import datasets
+from grople.datasets import Bundle, NumberedNames
+
+
+def test_public_names() -> None:
+    assert set(datasets.__all__) == {
+        *("Bundle", "TextTable", "MixedTable", "NumberedNames", "Reading", "TagColumn", "Records"),
+        *("load", "names", "find", "locate", "fetch", "Entry", "Location", "Progress", "is_a_file"),
+        *("read", "read_examples", "read_blocks", "Blocks", "open_records", "aligned_features"),
+        *("detect", "READERS", "write", "WRITERS", "find_separator", "label_matrix"),
+        *("spread_labels", "describe", "Summary", "make_grouped_multilabel"),
+    }
+    assert all(hasattr(datasets, name) for name in datasets.__all__)
 
 
 def test_nothing_in_it_can_be_changed() -> None:
@@ -31,7 +43,7 @@ def test_nothing_in_it_can_be_changed() -> None:
     [
         (np.eye(3), np.eye(2), {}, "X has 3 rows but Y has 2"),
         (np.ones(3), np.eye(3), {}, "two dimensions"),
-        (np.eye(2), 2 * np.eye(2), {}, "zeros and ones"),
+        (np.eye(2), 2 * np.eye(2), {}, "Y holds 2.0; labels are 0 or 1"),
         (np.eye(2), np.eye(2), {"label_names": ["a"]}, "1 label names for 2 columns"),
         (np.eye(2), np.eye(2), {"feature_names": "abc"}, "3 feature names for 2 columns"),
     ],

@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from grople.datasets.download import Patience, download, git_blob_id
+from grople.datasets import _download
+from grople.datasets._download import download, git_blob_id
 from grople.errors import DataError
 
 CONTENT = bytes(range(256)) * 1000
-QUICK = Patience(attempts=2, stall_s=0.3, backoff_s=0.01)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    for name, value in (("ATTEMPTS", 2), ("STALL_S", 0.3), ("BACKOFF_S", 0.01)):
+        monkeypatch.setattr(_download, name, value)
 
 
 def blob(content: bytes) -> str:
@@ -29,9 +35,9 @@ def assert_nothing_left(target: Path) -> None:
     assert list(target.parent.iterdir()) == []
 
 
-def refused(web, url: str, target: Path, patience: Patience = QUICK) -> str:
+def refused(web, url: str, target: Path) -> str:
     with pytest.raises(DataError) as caught:
-        download(url, target, blob_id=blob(CONTENT), patience=patience)
+        download(url, target, blob_id=blob(CONTENT))
     assert url in str(caught.value)
     assert_nothing_left(target)
     return str(caught.value)
@@ -54,7 +60,6 @@ def test_good_file_arrives_whole_with_progress(web, target):
         target,
         blob_id=blob(CONTENT),
         progress=lambda *step: seen.append(step),
-        patience=QUICK,
     )
     assert got == target
     assert target.read_bytes() == CONTENT
@@ -69,9 +74,9 @@ def test_old_content_is_replaced_only_by_good_content(web, target):
     target.parent.mkdir()
     target.write_bytes(b"old")
     with pytest.raises(DataError):
-        download(web.put("/wrong", web.send(b"x")), target, blob_id=blob(CONTENT), patience=QUICK)
+        download(web.put("/wrong", web.send(b"x")), target, blob_id=blob(CONTENT))
     assert target.read_bytes() == b"old"
-    download(web.put("/good", web.send(CONTENT)), target, blob_id=blob(CONTENT), patience=QUICK)
+    download(web.put("/good", web.send(CONTENT)), target, blob_id=blob(CONTENT))
     assert target.read_bytes() == CONTENT
 
 
@@ -99,15 +104,15 @@ def test_stall_is_given_up(web, target):
     assert web.requests["/stall"] == 2
 
 
-def test_endless_drip_is_given_up(web, target):
+def test_endless_drip_is_given_up(web, target, monkeypatch):
     def drip(handler):
         handler.send_response(200)
         handler.end_headers()
         while not web.closing.wait(0.01):
             handler.wfile.write(b"x")
 
-    patience = Patience(attempts=1, stall_s=5, total_s=0.2)
-    assert "not finished after 0.2" in refused(web, web.put("/drip", drip), target, patience)
+    monkeypatch.setattr(_download, "TOTAL_S", 0.2)
+    assert "not finished after 0.2" in refused(web, web.put("/drip", drip), target)
 
 
 def test_refused_connection(web, target):
@@ -123,7 +128,7 @@ def test_only_known_kinds_of_address(url, target):
         download(url, target, blob_id=blob(CONTENT))
 
 
-def test_second_attempt_after_passing_trouble(web, target):
+def test_second_attempt_after_passing_trouble(web, target, monkeypatch):
     trouble = (
         web.status(503),
         web.send(CONTENT[:10], claim=len(CONTENT)),
@@ -131,8 +136,8 @@ def test_second_attempt_after_passing_trouble(web, target):
         web.send(CONTENT),
     )
     url = web.put("/flaky", *trouble)
-    patience = Patience(attempts=4, stall_s=1, backoff_s=0.01)
-    download(url, target, blob_id=blob(CONTENT), patience=patience)
+    monkeypatch.setattr(_download, "ATTEMPTS", 4)
+    download(url, target, blob_id=blob(CONTENT))
     assert target.read_bytes() == CONTENT
     assert web.requests["/flaky"] == 4
 
@@ -160,7 +165,7 @@ def test_two_processes_at_once(web, target):
 
     url = web.put("/good", together)
     code = (
-        "import sys; from pathlib import Path; from grople.datasets.download import download;"
+        "import sys; from pathlib import Path; from grople.datasets._download import download;"
         "download(sys.argv[1], Path(sys.argv[2]), blob_id=sys.argv[3])"
     )
     command = [sys.executable, "-c", code, url, str(target), blob(CONTENT)]

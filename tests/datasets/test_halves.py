@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import chi2_contingency
 
-from grople.datasets.halves import compare_halves
+from grople.datasets._halves import compare_halves
 
 
 def draw(rng, n_rows, shares):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from grople.datasets import leaks
+from grople.datasets import _leaks as leaks
 
 
 def brute_force(X, Y):

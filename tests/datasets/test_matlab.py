@@ -18,30 +18,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grople.datasets.bundle import Bundle
-from grople.datasets.matlab import read_matlab
+from grople.datasets import Bundle, read
 from grople.errors import DataError, MissingExtraError
-from tests.datasets.reader_samples import mat5, mat73
+from tests.datasets.samples import dense, mat5, mat73
 
 X = np.array([[1.0, 0, 2], [0, 0, 3], [4, 5, 0]])
 Y = np.array([[1, 0], [0, 1], [1, 1]])
 
 
-def dense(matrix: Any) -> Any:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-
-
 @pytest.fixture
 def matlab(tmp_path: Path) -> Any:
-    def read(content: bytes | dict[str, Any], **options: Any) -> Bundle:
+    def read_content(content: bytes | dict[str, Any], **options: Any) -> Bundle:
         file = tmp_path / "x.mat"
         if isinstance(content, dict):
             scipy.io.savemat(file, content)
         else:
             file.write_bytes(content)
-        return read_matlab(file, **options)
+        return read(file, format="matlab", **options)
 
-    return read
+    return read_content
 
 
 @pytest.mark.parametrize(
@@ -74,7 +69,7 @@ def test_agrees_with_scipy(tmp_path: Path, values: Any, sparse: bool, compress: 
     target = np.ones((len(values), 1 + len(values)))
     scipy.io.savemat(file, {"X": matrix, "Y": target}, do_compression=compress)
     theirs = scipy.io.loadmat(file)["X"]
-    assert np.array_equal(dense(read_matlab(file).X), dense(theirs))
+    assert np.array_equal(dense(read(file).X), dense(theirs))
 
 
 def test_big_endian(matlab: Any) -> None:
@@ -109,14 +104,14 @@ def test_orientation(matlab: Any) -> None:
 
 def test_variables_by_name(matlab: Any) -> None:
     content = {"words": X, "topics": Y, "note": "text", "cells": np.array([1, "a"], dtype=object)}
-    bundle = matlab(content, features="words", labels="topics")
+    bundle = matlab(content, variable="words", labels="topics")
     assert np.array_equal(dense(bundle.X), X)
     with pytest.raises(
         DataError, match=r"no numeric matrix 'data' or .* the file has 'words', 'top"
     ):
         matlab(content)
     with pytest.raises(DataError, match="no numeric matrix 'note'"):
-        matlab(content, features="note", labels="topics")
+        matlab(content, variable="note", labels="topics")
 
 
 def test_integers_become_float64_and_single_stays(matlab: Any) -> None:
@@ -128,7 +123,7 @@ def test_integers_become_float64_and_single_stays(matlab: Any) -> None:
     ("content", "reason"),
     [
         ({"data": np.where(X == 5, np.nan, X), "target": Y}, "NaN or infinite"),
-        ({"data": X, "target": 2 * Y}, "labels must be 0 and 1"),
+        ({"data": X, "target": 2 * Y}, "labels are 0 or 1"),
         ({"data": X, "target": Y[:2]}, r"3 rows of features, but labels of 2 × 2"),
         ({"data": X + 1j, "target": Y}, "complex"),
         ({"data": np.zeros((3, 2, 2)), "target": Y}, "not a matrix"),
@@ -184,7 +179,7 @@ def test_links_to_other_files_are_not_followed(matlab: Any, tmp_path: Path) -> N
         archive["data"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/data")
         archive["target"] = Y
     with pytest.raises(DataError, match="points to another file"):
-        read_matlab(tmp_path / "link.mat")
+        read(tmp_path / "link.mat")
 
 
 def test_without_h5py(matlab: Any, monkeypatch: pytest.MonkeyPatch) -> None:

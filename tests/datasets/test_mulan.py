@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grople.datasets._mulan import labels_document, read_label_names
+from grople.datasets._formats._mulan import labels_document, read_label_names
 from grople.errors import DataError
-from tests.datasets.reader_samples import LABELS_XML, xml_names
+from tests.datasets.samples import LABELS_XML, xml_names
 
 
 def names(tmp_path: Path, content: bytes) -> dict[str, int]:

@@ -12,19 +12,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from grople.datasets.bundle import Bundle
-from grople.datasets.npz import read_npz, write_npz
+from grople.datasets import Bundle, read, write
 from grople.errors import DataError
-from tests.datasets.reader_samples import npz, npz_arrays
+from tests.datasets.samples import npz, npz_arrays
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Any:
-    def read(content: bytes, **options: Any) -> Bundle:
+    def read_content(content: bytes, **options: Any) -> Bundle:
         (tmp_path / "x.npz").write_bytes(content)
-        return read_npz(tmp_path / "x.npz", **options)
+        return read(tmp_path / "x.npz", format="npz", **options)
 
-    return read
+    return read_content
 
 
 def changed(**arrays: Any) -> bytes:
@@ -56,10 +55,10 @@ def test_round_trip_keeps_precision_and_layout(tmp_path: Path) -> None:
     for dtype in (np.float32, np.float64):
         X = sp.random_array((20, 9), density=0.2, random_state=0, dtype=dtype, format="csr")
         bundle = Bundle(X, np.eye(20, 3, dtype=int), source="here")
-        write_npz(bundle, tmp_path / "x.npz")
+        write(bundle, tmp_path / "x.npz")
         with np.load(tmp_path / "x.npz", allow_pickle=False) as arrays:
             assert set(arrays) == set(npz_arrays())
-        again = read_npz(tmp_path / "x.npz")
+        again = read(tmp_path / "x.npz")
         assert again.X.dtype == dtype
         assert (again.X != bundle.X).nnz == 0
         assert again.source == "here"
@@ -68,8 +67,8 @@ def test_round_trip_keeps_precision_and_layout(tmp_path: Path) -> None:
 
 def test_row_names(tmp_path: Path) -> None:
     bundle = Bundle(np.eye(2), np.eye(2), row_names=["first", "second"])
-    write_npz(bundle, tmp_path / "x.npz")
-    assert read_npz(tmp_path / "x.npz").row_names == ("first", "second")
+    write(bundle, tmp_path / "x.npz")
+    assert read(tmp_path / "x.npz").row_names == ("first", "second")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_row_names(tmp_path: Path) -> None:
         ({"X_indptr": np.array([0, -2, 3])}, "indptr does not describe"),
         ({"X_indptr": np.array([], dtype=int)}, "indptr does not describe"),
         ({"X_shape": np.array([2, 10**13])}, "X claims to be"),
-        ({"X_shape": np.array([10**13, 4])}, "indptr does not describe"),
+        ({"X_shape": np.array([10**13, 4])}, "X has 10000000000000 rows but Y has 2"),
         ({"X_shape": np.array([-2, 4])}, "X claims to be"),
         ({"X_shape": np.array([2, 4, 1])}, "two sizes"),
         ({"X_shape": np.array([2.0, 4.0])}, "two sizes"),
@@ -94,7 +93,7 @@ def test_row_names(tmp_path: Path) -> None:
         ({"X_data": np.array(["a", "b", "c"])}, "not real numbers"),
         ({"X_data": np.array([1j, 2, 3])}, "unsupported type complex128"),
         ({"Y_indices": np.array([0, 2, 1])}, "Y: an index is out of range"),
-        ({"Y_indices": np.array([0, 1, 1])}, "zeros and ones"),
+        ({"Y_indices": np.array([0, 1, 1])}, "labels are 0 or 1"),
         ({"Y_shape": np.array([3, 2]), "Y_indptr": np.array([0, 1, 3, 3])}, "X has 2 rows but Y"),
         ({"label_names": np.array(["a"])}, "1 label names for 2 columns"),
         ({"row_names": np.array(["a"])}, "1 row names for 2 rows"),
@@ -169,14 +168,5 @@ def test_empty_matrices(load: Any) -> None:
     empty = np.array([], dtype=np.int32)
     bundle = load(changed(Y_indices=empty, Y_indptr=np.zeros(3, dtype=int)))
     assert bundle.Y.nnz == 0
-    with pytest.raises(DataError, match="no labels"):
+    with pytest.raises(DataError, match="2 label names for 0 columns"):
         load(changed(Y_indices=empty, Y_indptr=np.zeros(3, int), Y_shape=np.array([2, 0])))
-
-
-def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="NaN or infinity"):
-        write_npz(Bundle(np.array([[np.nan]]), np.array([[1]])), tmp_path / "x.npz")
-    named = Bundle(np.array([[1.0]]), np.array([[1]]), label_names=["a\0"])
-    with pytest.raises(ValueError, match="NUL"):
-        write_npz(named, tmp_path / "x.npz")
-    assert list(tmp_path.iterdir()) == []

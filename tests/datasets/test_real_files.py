@@ -11,10 +11,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from grople.datasets._arff_rows import RowParser
-from grople.datasets.bundle import Bundle
-from grople.datasets.reading import read, write
-from grople.datasets.text import read_texts, vectorise
+from grople.datasets import Bundle, Reading, read, read_examples, write
+from grople.datasets._formats._arff_rows import RowParser
 
 pytestmark = pytest.mark.data
 
@@ -115,13 +113,10 @@ def test_every_npz_file(shared_data: Path) -> None:
 
 
 def test_debian_tags(shared_data: Path) -> None:
-    table = read_texts(shared_data / "debtags" / "debtags.jsonl.gz", ids="package")
+    file = shared_data / "debtags" / "debtags.jsonl.gz"
+    table, _ = read_examples(file, Reading(ids="package"))
     assert len(table) == 30_303
     assert table.ids[0] == "0ad"
-    short = type(table)(table.texts[:300], table.tags[:300])
-    bundle, vectoriser = vectorise(short)
-    assert bundle.n_rows == 300
-    assert vectoriser.transform(["a game"]).shape == (1, bundle.n_features)
     labels = sorted({tag for tags in table.tags for tag in tags})
     assert len(labels) == 598
     assert round(sum(map(len, table.tags)) / len(table), 1) == 3.7

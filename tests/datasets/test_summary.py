@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from grople.datasets import Bundle, describe, read
-from grople.datasets.catalogue import names
+from grople.datasets import Bundle, describe, names, read
 
 
 def test_a_card_by_hand():

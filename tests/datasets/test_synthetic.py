@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grople.datasets import synthetic
-from grople.datasets.synthetic import make_grouped_multilabel
+from grople.datasets import _synthetic as synthetic
+from grople.datasets import make_grouped_multilabel
 
 
 def equal(a, b):
@@ -107,7 +107,7 @@ def test_features_of_a_label():
     assert len(np.unique(few.X.indices)) <= 20 + 4
     assert 20 + 4 < len(np.unique(many.X.indices)) <= 20 * 32 + 4 * 32
     assert np.diff(many.X.indptr).mean() > np.diff(few.X.indptr).mean()
-    with pytest.raises(ValueError, match="features_per_label must be at least 2, not 1"):
+    with pytest.raises(ValueError, match="features_per_label must be a whole number of at least 2"):
         make_grouped_multilabel(features_per_label=1)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 
+from grople.baselines import Ridge
 from grople.estimators import Targets, encode
 
 MARKS = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 0], [1, 1, 0]])
@@ -155,7 +158,7 @@ def test_a_score_of_zero_is_the_first_class():
 
 
 @pytest.mark.parametrize(
-    "y", [[["cat"], ["dog"]], [[2], [3]], [[-1], [1]], np.array([[0.0], [2.0]])]
+    "y", [np.array([["cat"], ["dog"]]), [[2], [3]], [[-1], [1]], np.array([[0.0], [2.0]])]
 )
 def test_a_column_of_classes_is_taken_with_a_warning(y):
     with pytest.warns(DataConversionWarning, match="column-vector y"):
@@ -198,9 +201,12 @@ def test_classes_that_were_not_declared(y):
         (sp.csr_array(([1, 1], [1, 1], [0, 2]), shape=(1, 2)), "it holds .*2"),
         ([[np.inf, 1.0]], "only zeros and ones, but it holds .*inf"),
         ([[1j, 0]], "zeros and ones"),
-        ([["a", "b"], ["c", "d"]], "zeros and ones.*'a'"),
+        (np.array([["a", "b"], ["c", "d"]]), r"zeros and ones, but it holds 'a'"),
         (frame(["x"], [["u"], ["v"]]), "zeros and ones.*'u'"),
-        ([["red", "blue"], ["red"]], "MultiLabelBinarizer"),
+        ([[1, 2], [1]], "tags that are numbers come in sets"),
+        ([["red", "blue"], "red"], "row 1 of y is 'red'"),
+        ([["red"], None], "row 1 of y is None"),
+        ([{"red"}, {1}], "all texts or all numbers"),
         (np.zeros((2, 2, 2)), "dim 3"),
         (5, "1d array"),
         ([0.5, 1.5, 2.25], "Unknown label type: continuous"),
@@ -347,3 +353,84 @@ def test_number_of_columns():
     assert Targets("binary", np.array([0, 1])).n_columns == 1
     assert Targets("multiclass", np.arange(4)).n_columns == 4
     assert Targets("multilabel", np.arange(4)).n_columns == 4
+
+
+TAGS = [["red"], ["green", "blue"], [], ["green", "red", "red"]]
+
+
+@pytest.mark.parametrize(
+    ("y", "kind"),
+    [
+        (TAGS, list),
+        (tuple(map(tuple, TAGS)), tuple),
+        ([set(tags) for tags in TAGS], set),
+        ([frozenset(tags) for tags in TAGS], set),
+        (pd.Series(TAGS), list),
+        (pd.Series([np.array(tags, dtype=object) for tags in TAGS]), list),
+    ],
+    ids=["lists", "tuples", "sets", "frozen sets", "series", "series of arrays"],
+)
+def test_tags_are_labels_by_name(y, kind):
+    B, targets = encode(y)
+    assert targets.classes.tolist() == ["blue", "green", "red"]
+    assert B.toarray().tolist() == [[0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 1, 1]]
+    assert isinstance(targets.decode(B), sp.csr_array)
+    back = targets.decode_tags(B)
+    assert {type(row) for row in back} == {kind}
+    assert list(map(set, back)) == list(map(set, TAGS))
+    # Blocks to come: names are put in their places, new ones go behind.
+    B, wider = encode([["white", "green"]], targets)
+    assert wider.classes.tolist() == ["blue", "green", "red", "white"]
+    assert B.toarray().tolist() == [[0, 1, 0, 1]]
+    with pytest.raises(ValueError, match="without names"):
+        encode(y, encode(MARKS)[1])
+
+
+def test_tags_may_be_numbers_in_sets():
+    _, targets = encode([{3, 10}, {10}])
+    assert targets.classes.tolist() == [3, 10]
+
+
+@pytest.mark.parametrize("separator", [";", "|", ","])
+def test_texts_that_hold_several_tags_warn(separator):
+    tags = ["game", "clock", "server"]
+    y = [f"{a}{separator}{b}" for a in tags for b in tags if a != b]
+    with pytest.warns(UserWarning, match="separates tags"):
+        encode(y)
+
+
+@pytest.mark.parametrize("y", [["Bonn, Germany", "Ulm, Germany"], ["a", "b", "c"], [1, 2, 3]])
+def test_classes_do_not_warn(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encode(y)
+
+
+def test_an_estimator_learns_tags_and_gives_them_back():
+    X = np.repeat(np.eye(3), 10, axis=0)
+    y = [["red"], ["green", "blue"], ["green"]]
+    tags = [row for row in y for _ in range(10)]
+    model = Ridge(0.01).fit(X, tags)
+    assert model.predict_tags(np.eye(3)) == [sorted(row) for row in y]
+    assert model.score(X, tags) == 1
+    assert model.score(np.eye(3), [["red"], ["green", "blue"], ["new"]]) == pytest.approx(2 / 3)
+    named = Ridge(0.01).fit(X, encode(tags)[0])
+    assert named.predict_tags(np.eye(3)) == [[2], [0, 1], [1]]
+    with pytest.raises(ValueError, match="use predict"):
+        Ridge().fit(X, ["red"] * 15 + ["green"] * 15).predict_tags(X)
+
+
+def test_probabilities_come_in_a_frame_where_labels_did():
+    rows = pd.DataFrame(np.repeat(np.eye(2), 10, axis=0), columns=["a", "b"])
+    rows.index = range(100, 120)
+    Y = rows.set_axis(["x", "y"], axis=1).astype(int)
+    model = Ridge().fit(rows, Y)
+    chances = model.predict_proba(rows)
+    assert chances.columns.tolist() == ["x", "y"]
+    assert chances.index.equals(model.predict(rows).index)
+    plain = Ridge().fit(rows, Y.to_numpy()).predict_proba(rows)
+    np.testing.assert_array_equal(chances.to_numpy(), plain)
+    lazy = pytest.importorskip("dask.array").from_array(rows.to_numpy(), chunks=(7, 2))
+    model = Ridge().fit(rows.to_numpy(), Y)
+    np.testing.assert_array_equal(model.predict_proba(lazy).compute(), plain)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(rows.to_numpy()))

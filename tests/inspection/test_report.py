@@ -359,6 +359,8 @@ def test_classes_labels_without_rows_and_odd_shapes(data):
     classes = np.array(["a", "b"])[(X[:, 0] > np.median(X[:, 0])).astype(int)]
     one = inspect_model(GroPLE().fit(X, classes))
     assert one.label_names == ("b",)
+    assert 'id="labels"' in model_page(one)
+    assert [part.rows[0][0] for part in summary_parts(one)[-1:]] == ["b"]
     assert one.nearest.numbers.shape == (1, 0)
     assert one.label_map.shape == (1, 2)
     never = data.Y.toarray()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grople.tagging.fitting import fit_tagger
-from grople.tagging.reading import read_examples
+from grople.datasets import read_examples
+from grople.tagging import FeatureSettings, fit_tagger
 from tests.tagging.things import make_documents, write_documents
 
 
@@ -26,4 +26,4 @@ def folder(tmp_path_factory):
 def tagger(folder):
     """A tagger of those texts."""
     examples, reading = read_examples(folder / "things.jsonl")
-    return fit_tagger(examples, reading, method="ridge", text={"min_df": 1})[0]
+    return fit_tagger(examples, reading, method="ridge", features=FeatureSettings(min_df=1))[0]

@@ -20,22 +20,22 @@ from grople.baselines import (
     make_method,
     method_names,
 )
-from grople.datasets import Bundle, load, make_grouped_multilabel
-from grople.datasets.text import TextTable
+from grople.datasets import Bundle, Reading, TextTable, load, make_grouped_multilabel, read_examples
 from grople.errors import DataError
 from grople.features import InteractionFeatures, without_interactions
 from grople.folds import MultilabelStratifiedKFold
 from grople.io import save_model
-from grople.tagging.changing import change_tagger
-from grople.tagging.evaluating import evaluate_tagger
-from grople.tagging.fitting import (
+from grople.tagging import (
+    Examples,
+    FeatureSettings,
+    change_tagger,
     compare_on,
+    evaluate_tagger,
     fit_tagger,
-    labelled_rows,
     load_tagger,
+    rows_of,
     tagger_quality,
 )
-from grople.tagging.reading import Reading, read_examples
 from tests.tagging.things import fitted_afresh
 
 
@@ -97,16 +97,17 @@ def test_growing_and_forgetting_are_exact(folder, tmp_path, kind, method):
     else:
         parts = debian_packages()
     whole, fewer, more = parts
-    settings = {"text": {"min_df": 1}} if kind == "texts" else {}
+    settings = {"features": FeatureSettings(min_df=1)}
     tagger = fit_tagger(whole, method=method, random_state=1, **settings)[0]
-    X, *_ = labelled_rows(tagger, whole)
+    X = rows_of(tagger.features, Examples.of(whole))
 
     def stored(changed):
         changed.save(tmp_path / "m.grople")
         return load_tagger(tmp_path / "m.grople", with_rows=True)
 
     without, change = change_tagger(stored(tagger), remove=more)
-    n_rows, n_removed = labelled_rows(tagger, fewer)[0].shape[0], X.shape[0] - change.rows
+    n_rows = Examples.of(fewer).Y.shape[0]
+    n_removed = X.shape[0] - change.rows
     assert (change.removed, change.rows) == (n_removed, n_rows)
     assert change.forgotten["rows_left"] == n_rows
     fresh = fitted_afresh(tagger, fewer)
@@ -133,7 +134,7 @@ def test_new_labels_join_and_strangers_cannot_leave(tagger, folder, tmp_path):
 
 def test_texts_and_numbers_do_not_mix(tagger, numbers):
     with pytest.raises(DataError, match="holds numbers, but the model learnt from texts"):
-        labelled_rows(tagger, numbers)
+        rows_of(tagger.features, Examples.of(numbers))
 
 
 def test_unit_rows_can_be_forgotten_dense_or_sparse(numbers):
@@ -141,7 +142,7 @@ def test_unit_rows_can_be_forgotten_dense_or_sparse(numbers):
         np.asarray(sp.csr_array(numbers.X).toarray()), numbers.Y, label_names=numbers.label_names
     )
     sparse = Bundle(sp.csr_array(numbers.X), numbers.Y, label_names=numbers.label_names)
-    fitted, _ = fit_tagger(dense, method="plst", normalize=True)
+    fitted, _ = fit_tagger(dense, method="plst", features=FeatureSettings(normalize=True))
     changed, change = change_tagger(fitted, remove=part(sparse, np.arange(40)))
     assert change.rows == changed.model.summary_.n_rows == 200
 
@@ -176,8 +177,8 @@ def test_the_features_of_a_fold_are_those_of_its_training_texts(folder):
             widths.append(X.shape[1])
             return super().fit(X, y)
 
-    compare_on(table, {"spy": Spy()}, n_folds=2, text={"min_df": 5})
-    everything, _ = fit_tagger(table, method="ridge", text={"min_df": 5})
+    compare_on(table, {"spy": Spy()}, n_folds=2, features=FeatureSettings(min_df=5))
+    everything, _ = fit_tagger(table, method="ridge", features=FeatureSettings(min_df=5))
     assert len(widths) == 2
     assert max(widths) < len(everything.features.names)
 
@@ -238,8 +239,8 @@ def test_too_few_rows_for_the_folds(numbers):
 
 
 def test_texts_without_words_say_so():
-    table = TextTable(("a", "b"), (("x",), ("y",)), source="empty.jsonl")
-    with pytest.raises(DataError, match=r"empty\.jsonl: the texts give no features"):
+    table = TextTable(("?", "…"), (("x",), ("y",)), source="empty.jsonl")
+    with pytest.raises(DataError, match=r"empty\.jsonl: the texts hold no words"):
         fit_tagger(table)
 
 
@@ -276,7 +277,13 @@ def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, metho
     more, _ = read_examples(folder / "more.jsonl")
 
     def fitted():
-        return fit_tagger(whole, reading, method=method, pairs=True, text={"min_df": 1}, **settings)
+        return fit_tagger(
+            whole,
+            reading,
+            method=method,
+            features=FeatureSettings(pairs=True, min_df=1),
+            **settings,
+        )
 
     tagger, facts = fitted()
     assert facts.features == len(tagger.features.names) > len(without_interactions(tagger.features))
@@ -290,7 +297,9 @@ def test_a_tagger_with_pairs_is_stored_grows_and_forgets(folder, tmp_path, metho
 
 
 def test_quality_with_pairs_finds_them_in_every_fold(numbers):
-    tagger, _ = fit_tagger(numbers, method="ridge", pairs=True, normalize=True)
+    tagger, _ = fit_tagger(
+        numbers, method="ridge", features=FeatureSettings(pairs=True, normalize=True)
+    )
     quality = tagger_quality(tagger, numbers, n_folds=3).methods[-1]
     values = []
     for train, test in MultilabelStratifiedKFold(3, random_state=0).split(numbers.Y, numbers.Y):
@@ -306,9 +315,10 @@ def test_pairs_of_a_dense_table_stay_sparse(numbers):
         numbers.X.toarray(), numbers.Y, numbers.feature_names, numbers.label_names, name="dense"
     )
     taggers = [
-        fit_tagger(b, method="ridge", pairs=True, normalize=True)[0] for b in (dense, numbers)
+        fit_tagger(b, method="ridge", features=FeatureSettings(pairs=True, normalize=True))[0]
+        for b in (dense, numbers)
     ]
-    X, *_ = labelled_rows(taggers[0], dense)
+    X = rows_of(taggers[0].features, Examples.of(dense))
     assert sp.issparse(X)
     scores = (t.model.decision_function(X) for t in taggers)
     np.testing.assert_allclose(*scores, atol=1e-10)
@@ -317,7 +327,7 @@ def test_pairs_of_a_dense_table_stay_sparse(numbers):
 def test_pairs_of_negative_numbers_are_refused(numbers):
     negative = Bundle(-numbers.X, numbers.Y, source="below.csv")
     with pytest.raises(DataError, match=r"below\.csv: .*negative"):
-        fit_tagger(negative, method="ridge", pairs=True)
-    tagger, _ = fit_tagger(numbers, method="ridge", pairs=True)
+        fit_tagger(negative, method="ridge", features=FeatureSettings(pairs=True))
+    tagger, _ = fit_tagger(numbers, method="ridge", features=FeatureSettings(pairs=True))
     with pytest.raises(DataError, match=r"below\.csv: .*negative"):
-        labelled_rows(tagger, negative)
+        rows_of(tagger.features, Examples.of(negative))

@@ -12,27 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grople.datasets import make_grouped_multilabel, read_blocks, write
-from grople.datasets.blocks import coalesced, table_blocks
+from grople.datasets import Reading, make_grouped_multilabel, read_blocks, read_examples, write
 from grople.errors import DataError
-from grople.tagging import large
-from grople.tagging.fitting import fit_tagger, labelled_rows, load_tagger
-from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
-from grople.tagging.reading import Reading, read_examples
+from grople.tagging import Examples, FeatureSettings, _large, fit_tagger, load_tagger, rows_of
+from grople.tagging._large import fit_tagger_in_blocks, is_large, open_blocks
 from tests.tagging.things import fitted_afresh
 
 DATA = make_grouped_multilabel(240, 12, 6, n_groups=2, random_state=3)
-SMALL = 1500
+SMALL = 700
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr("grople.datasets._streams.BLOCK_BYTES", 700)
-    monkeypatch.setattr("grople.datasets.tables._ROWS_AT_ONCE", 9)
-    for name, function in (
-        ("coalesced", coalesced), ("read_blocks", read_blocks), ("table_blocks", table_blocks),
-    ):  # fmt: skip
-        monkeypatch.setattr(large, name, partial(function, block_bytes=SMALL))
+    monkeypatch.setattr("grople.files._sources.BLOCK_BYTES", 700)
+    monkeypatch.setattr("grople.datasets._formats._tables._ROWS_AT_ONCE", 9)
+    monkeypatch.setattr(_large, "read_blocks", partial(read_blocks, block_bytes=SMALL))
 
 
 def write_file(kind, folder, things):
@@ -76,7 +70,11 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     examples, reading = read_examples(path, CASES[kind])
     text = {"max_features": 25, "ngrams": (1, 2)}
     normalize = kind == "rows.txt"
-    expected, facts = fit_tagger(examples, reading, method=method, normalize=normalize, text=text)
+    settings = FeatureSettings(
+        normalize=normalize, ngrams=text.get("ngrams", (1, 1))[1], characters=False,
+        max_features=text.get("max_features", 20_000),
+    )  # fmt: skip
+    expected, facts = fit_tagger(examples, reading, method=method, features=settings)
     blocks, how = open_blocks(path, CASES[kind])
     assert len(list(blocks)) > 2
     tagger, found = fit_tagger_in_blocks(blocks, how, method=method, normalize=normalize, text=text)
@@ -85,7 +83,7 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     assert tagger.notes["data"] == asdict(facts)
     assert tagger.features.names.tolist() == expected.features.names.tolist()
     assert tagger.model.classes_.tolist() == expected.model.classes_.tolist()
-    X, _, _ = labelled_rows(expected, examples)
+    X = rows_of(expected.features, Examples.of(examples))
     # The same to the last bit on the grid of the first block, which is coarser than that of all.
     fresh = fitted_afresh(tagger, examples)
     np.testing.assert_array_equal(tagger.model.predict_proba(X), fresh.predict_proba(X))
@@ -98,21 +96,26 @@ def test_blocks_give_the_tagger_of_the_whole_file(kind, method, tmp_path, folder
     np.testing.assert_array_equal(again.model.predict_proba(X), tagger.model.predict_proba(X))
 
 
+def test_only_what_can_be_stored_is_fitted(folder):
+    with pytest.raises(ValueError, match="cannot be stored"):
+        fit_tagger_in_blocks(*open_blocks(folder / "things.jsonl"), method="bsvm")
+
+
 def test_as_many_words_are_kept_as_matrices_have_room_for(folder):
     blocks, reading = open_blocks(folder / "things.jsonl")
     tagger, _ = fit_tagger_in_blocks(blocks, reading, method="ridge")
-    assert tagger.notes["text"]["max_features"] == large.WORDS
+    assert tagger.notes["text"]["max_features"] == _large.WORDS
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reading", "message"),
     [
-        ("a.jsonl", '{"text": "a word", "tags": []}\n' * 3, Reading(), "no row has a label"),
+        ("a.jsonl", '{"text": "a word", "tags": []}\n' * 3, Reading(), "no labels"),
         ("a.jsonl", '{"text": "!", "tags": ["x"]}\n', Reading(), "no features"),
         ("a.jsonl", '{"text": "a word", "tags": ["x"]}\n{"tex', Reading(), "line 2: not JSON"),
         ("a.csv", "f,g\n1,2\n", Reading(labels="x"), "no column 'x'"),
         ("a.txt", "1 2 1\n0 0:1\n", Reading(features=("a",)), "no names to choose by"),
-        ("a.txt", "1 2 1\n0 0:1\n", Reading(text="a"), "text"),
+        ("a.txt", "1 2 1\n0 0:1\n", Reading(text="a"), "leave out text="),
         ("medical", None, Reading(), "only files"),
     ],
 )
@@ -122,8 +125,6 @@ def test_mistakes_are_named(name, content, reading, message, tmp_path, monkeypat
         (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=message):
         fit_tagger_in_blocks(*open_blocks(name, reading), method="ridge")
-    with pytest.raises(ValueError, match="cannot be stored"):
-        fit_tagger_in_blocks(large.TextBlocks("", lambda: iter(())), reading, method="bsvm")
 
 
 def test_a_file_larger_than_its_share_of_the_memory_is_large(tmp_path, monkeypatch):
@@ -131,7 +132,7 @@ def test_a_file_larger_than_its_share_of_the_memory_is_large(tmp_path, monkeypat
     path.write_text("x" * 1000)
     assert not is_large(path)
     sizes = {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": 7999}
-    monkeypatch.setattr(large.os, "sysconf", sizes.__getitem__)
+    monkeypatch.setattr(_large.os, "sysconf", sizes.__getitem__)
     assert is_large(path)
     sizes["SC_PHYS_PAGES"] = 8000
     assert not is_large(path)

@@ -11,12 +11,16 @@ import pytest
 import scipy.sparse as sp
 
 from grople.baselines import BSVM, MLSF, Ridge, make_method
-from grople.datasets import make_grouped_multilabel, read
+from grople.datasets import Records, make_grouped_multilabel, read
 from grople.estimators import GroPLE
-from grople.tagging.explaining import Explainer
-from grople.tagging.predicting import Selection, label_names, select_labels, tag_records
-from grople.tagging.records import Records
-from grople.tagging.writing import output, write_tags
+from grople.tagging import (
+    Explainer,
+    Selection,
+    output,
+    select_labels,
+    tag_records,
+    write_tags,
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +92,23 @@ def test_blocks_do_not_matter(model, data):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
-    "estimator", [GroPLE(5, 3, random_state=0), Ridge(1.0), BSVM(decision="sign")]
+    "estimator",
+    [
+        GroPLE(5, 3, random_state=0),
+        GroPLE(5, 3, experts=["linear"]),
+        Ridge(1.0),
+        BSVM(decision="sign"),
+    ],
 )
 def test_shares_add_up_to_the_score(estimator, data, sparse):
     X = sp.csr_array(data.X) if sparse else np.asarray(sp.csr_array(data.X).toarray())
     fitted = estimator.fit(X[:200], data.Y[:200])
     explainer = Explainer(fitted, data.feature_names, data.label_names, n_features=4, n_labels=2)
-    scores = fitted.decision_function(X[200:210])
+    scores = fitted.fitted_model_.linear(X[200:210])
+    others = getattr(fitted, "selection_", [])[1:]
+    assert explainer.is_partial == any(expert["weight"] > 0 for expert in others)
+    if not explainer.is_partial:
+        np.testing.assert_allclose(scores, fitted.decision_function(X[200:210]), atol=1e-12)
     for row in range(10):
         for why in explainer.explain(X[[200 + row]], range(12)):
             score = scores[row, data.label_names.index(why.label)]
@@ -145,7 +159,7 @@ def written(model, data, format, names=None, **options):
     stream = io.BytesIO()
     blocks = [Records(data.X[:5], names and names[:5]), Records(data.X[5:9], names and names[5:])]
     tagged = tag_records(model, blocks, **options)
-    rows = write_tags(tagged, stream, format, label_names(model))
+    rows = write_tags(tagged, stream, format, list(map(str, model.classes_)))
     assert rows == 9
     return stream.getvalue().decode()
 
@@ -164,7 +178,7 @@ def test_every_format_says_the_same(model, data, tmp_path):
         assert dict(zip(filter(None, cells["labels"].split(";")), chances, strict=True)) == labels
         pairs = dict(pair.split(":") for pair in line.split())
         assert {str(int(k)): float(v) for k, v in pairs.items()} == {
-            str(label_names(model).index(k)): v for k, v in labels.items()
+            str(list(map(str, model.classes_)).index(k)): v for k, v in labels.items()
         }
     file = tmp_path / "back.csv"
     file.write_text(written(model, data, "csv"))
@@ -177,7 +191,7 @@ def test_every_format_says_the_same(model, data, tmp_path):
 def test_a_table_keeps_its_columns_where_names_come_and_go(model, data):
     blocks = [Records(data.X[:2], ["a", "b"]), Records(data.X[2:3])]
     stream = io.BytesIO()
-    write_tags(tag_records(model, blocks), stream, "csv", label_names(model))
+    write_tags(tag_records(model, blocks), stream, "csv", list(map(str, model.classes_)))
     rows = list(csv.DictReader(io.StringIO(stream.getvalue().decode())))
     assert [row["id"] for row in rows] == ["a", "b", ""]
     assert None not in rows[2]

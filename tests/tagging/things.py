@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from grople.tagging.changing import spread_labels
-from grople.tagging.fitting import Examples, Tagger, labelled_rows
+from grople.datasets import spread_labels
+from grople.tagging import Examples, Tagger, rows_of
 
 __all__ = ["fitted_afresh", "make_documents", "write_documents"]
 
@@ -33,11 +33,11 @@ def make_documents() -> list[dict[str, object]]:
     return found
 
 
-def fitted_afresh(tagger: Tagger, examples: Examples) -> Any:
+def fitted_afresh(tagger: Tagger, found: Any) -> Any:
     """Return a model of examples with a tagger's words, its grid and its order of labels."""
-    X, Y, names = labelled_rows(tagger, examples)
-    Y = spread_labels(Y, names, list(tagger.model.classes_))
-    return clone(tagger.model).fit(X, Y, like=tagger.model)
+    examples = Examples.of(found)
+    Y = spread_labels(examples.Y, examples.label_names, list(tagger.model.classes_))
+    return clone(tagger.model).fit(rows_of(tagger.features, examples), Y, like=tagger.model)
 
 
 def write_documents(folder: Path) -> None:

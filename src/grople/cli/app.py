@@ -6,20 +6,79 @@ import os
 import sys
 import warnings
 from contextlib import suppress
-from typing import Annotated, NoReturn, TextIO
+from importlib import import_module
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import grople
-from grople.cli import compare, data, evaluate, export, fit, inspect, predict, study
 from grople.cli.console import make_console
-from grople.cli.demo import demo
-from grople.errors import MissingExtraError
+from grople.errors import DataError, MissingExtraError
 
-__all__ = ["app", "run"]
+__all__ = ["COMMANDS", "app", "run"]
+
+#: The commands: the module of each, which is imported when the command runs, and what it does.
+COMMANDS = {
+    "demo": ("grople.cli.demo", "Show what grople does, on a bundled sample of Debian's packages."),
+    "fit": ("grople.cli.fit", "Learn a tagger from a file of things and tags, and store it."),
+    "predict": (
+        "grople.cli.predict",
+        "Tag the records of a file, or of the standard input, in blocks.",
+    ),
+    "evaluate": (
+        "grople.cli.evaluate",
+        "Measure a model on rows with known labels that it was not fitted on.",
+    ),
+    "compare": (
+        "grople.cli.compare",
+        "Cross-validate methods on the same folds with the same decision rule.",
+    ),
+    "inspect": (
+        "grople.cli.inspect",
+        "Show what a model learnt: groups, labels, the features behind them, and how good it is.",
+    ),
+    "export": ("grople.cli.export", "Write a model in a form to hand on."),
+    "data": ("grople.cli.data", "Find, describe, download and convert data sets."),
+    "study": ("grople.cli.study", "Run the paper's experiments and report on them."),
+    "doctor": (
+        "grople.cli.doctor",
+        "Show versions, threads, extras and data, and test itself in two seconds.",
+    ),
+}
+#: How the command line spells the options that errors name.
+OPTIONS = {"labels": "label-columns"}
+
+
+class Commands(TyperGroup):
+    """Commands by name; the help names them all and imports none."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """Return a command, imported now."""
+        if name not in COMMANDS:
+            return None
+        module = import_module(COMMANDS[name][0])
+        if hasattr(module, "app"):
+            return get_command(module.app)
+        single = typer.Typer(rich_markup_mode=None, add_completion=False)
+        examples = getattr(module, "EXAMPLES", f"Example: grople {name}")
+        single.command(name, epilog=examples)(getattr(module, name))
+        return get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names of the commands and what they do."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
 
 app = typer.Typer(
     name="grople",
+    cls=Commands,
     help="Multi-label learning by group-preserving label embedding.",
     epilog="\b\nExamples:\n  grople demo\n  grople fit packages.jsonl -o tags.grople\n"
     '  echo "a fast http server" | grople predict tags.grople -\n'
@@ -28,16 +87,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# One line a command; each lives in a file of its own.
-app.command(epilog="Example: grople demo")(demo)
-app.command(epilog=fit.EXAMPLES)(fit.fit)
-app.command(epilog=predict.EXAMPLES)(predict.predict)
-app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=inspect.EXAMPLES)(inspect.inspect)
-app.command(epilog=export.EXAMPLES)(export.export)
-app.add_typer(data.app, name="data")
-app.add_typer(study.app, name="study")
 
 
 def _show_version(wanted: bool) -> None:
@@ -79,12 +128,19 @@ def run() -> None:
         _abandon_output()
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}", 1)
-    except ValueError as error:  # DataError, ModelFileError and refused parameters
+    except DataError as error:
+        _fail(error.spelt(_as_option), 1)
+    except ValueError as error:  # ModelFileError and refused parameters
         _fail(str(error), 1)
     except MemoryError:
         _fail("not enough memory for these data", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
+
+
+def _as_option(name: str, value: Any) -> str:
+    values = ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return f"--{OPTIONS.get(name, name)}" + ("" if value is None else f" {values}")
 
 
 def _show_warning(

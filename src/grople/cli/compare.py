@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
+from grople.baselines import METHODS, make_method, method_names
 from grople.cli import options as o
-from grople.cli.console import make_console, print_json, progress
-from grople.cli.quality import show_quality
+from grople.cli.console import emit, progress, quiet_warnings
+from grople.cli.quality import quality_table
+from grople.tagging import check_picture, compare_on, draw_comparison
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -22,37 +25,28 @@ Examples:
 DEFAULT = "constant,ridge,plst,linearsvc,grople"
 
 
+@o.takes("reading", o.READING)
+@o.takes("representation", o.FEATURES)
 def compare(
+    *,
     data: o.Data,
     methods: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="By commas: grople, grople-margin (--margin .3), groplecv, bsvm, llsf, plst, "
-            "cplst, faie, leml, mlsf, ridge; linearsvc, logistic, extratrees (scikit-learn); "
-            "constant.",
-        ),
+        str, typer.Option(metavar="NAMES", help=f"By commas: {', '.join(METHODS)}.")
     ] = DEFAULT,
-    metric: o.Metric = "example_f1",
+    metric: o.Metric = None,
+    hierarchy: o.Hierarchy = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds, stratified.")] = 3,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the comparison (png, svg, pdf)."),
     ] = None,
-    format: o.Format = None,
-    label_columns: o.Labels = None,
-    tags: o.Tags = None,
-    text: o.Text = None,
-    features: o.Features = None,
-    ignore: o.Ignore = None,
-    separator: o.Separator = None,
-    missing: o.Missing = None,
-    normalize: o.Normalize = False,
-    pairs: o.Pairs = False,
-    max_features: o.MaxFeatures = None,
-    ngrams: o.Ngrams = 1,
-    jobs: o.Jobs = None,
-    seed: o.Seed = 0,
+    reading: dict[str, Any],
+    representation: dict[str, Any],
+    embeddings: o.Embeddings = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Labels learnt at a time, where one by one.")
+    ] = None,
+    seed: o.Seed = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
@@ -60,41 +54,31 @@ def compare(
 
     Every method decides for --metric on held-out scores of its training rows.
     """
-    from grople.baselines import METHODS, make_method, method_names
-    from grople.tagging.fitting import compare_on
-
+    measure = metric or "example_f1"
     try:
         names = method_names(methods)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if plot is not None:
-        from grople.tagging.drawing import check_picture
-
         check_picture(o.check_target(plot, data))
-    reading = o.make_reading(
-        format=format, labels=label_columns, tags=tags, text=text, features=features,
-        ignore=ignore, separator=separator, missing=missing,
-    )  # fmt: skip
-    with o.warnings_unless(quiet), progress(quiet or json) as report:
+    with quiet_warnings(quiet), progress(quiet or json) as report:
         report("reading", 0, 1)
-        examples, _ = o.open_examples(data, reading)
+        examples, _ = o.open_examples(data, o.make_reading(reading), embeddings)
         estimators = {
-            METHODS[name].title: make_method(name, metric, random_state=seed, n_jobs=jobs)
+            METHODS[name].title: make_method(name, measure, random_state=seed or 0, n_jobs=jobs)
             for name in names
         }
         compared = compare_on(
-            examples, estimators,
-            metric=metric, n_folds=folds, random_state=seed, normalize=normalize, pairs=pairs,
-            text=o.text_settings(max_features, ngrams), report=report,
+            examples, estimators, metric=measure, n_folds=folds, random_state=seed or 0,
+            features=o.feature_settings(representation), hierarchy=hierarchy, report=report,
         )  # fmt: skip
         if plot is not None:
-            from grople.tagging.drawing import draw_comparison
-
             draw_comparison(compared, plot)
-    if json:
-        print_json(compared.to_dict() | ({"plot": str(plot)} if plot else {}))
-    elif not quiet:
-        console = make_console()
-        show_quality(compared, console, ranks=True)
+
+    def show(console: Console) -> None:
+        console.print(quality_table(compared, ranks=True))
         if plot is not None:
             console.print(f"wrote {plot}", soft_wrap=True)
+
+    result = compared.to_dict() | ({"plot": str(plot)} if plot else {})
+    emit(result, show, json=json, quiet=quiet)

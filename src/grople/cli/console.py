@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -19,10 +21,11 @@ from rich.progress import (
 )
 
 if TYPE_CHECKING:
-    from grople.datasets.download import Progress as Callback
+    from grople.datasets import Progress as Callback
 
 __all__ = [
-    "bar_character", "download_progress", "json_text", "make_console", "print_json", "progress",
+    "download_progress", "emit", "json_text", "make_console", "print_json",
+    "progress", "quiet_warnings", "size_of",
 ]  # fmt: skip
 
 #: Width where there is no terminal to ask: wide enough that no table loses a column.
@@ -38,11 +41,6 @@ def make_console(*, stderr: bool = False) -> Console:
     return console
 
 
-def bar_character(console: Console) -> str:
-    """Return what to draw bars with on this console."""
-    return "█" if console.encoding.lower().startswith("utf") else "#"
-
-
 def json_text(value: Any) -> str:
     """Return a value as JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
@@ -51,6 +49,31 @@ def json_text(value: Any) -> str:
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     print(json_text(value))
+
+
+def emit(
+    result: Any, show: Callable[[Console], None], *, json: bool = False, quiet: bool = False
+) -> None:
+    """Print a result: as JSON, or as `show` shows it, or not at all."""
+    if json:
+        print(json_text(result))
+    elif not quiet:
+        show(make_console())
+
+
+def size_of(path: Path) -> str:
+    """Return the size of a file for a reader."""
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+
+
+@contextmanager
+def quiet_warnings(quiet: bool) -> Iterator[None]:
+    """Keep warnings from the person who asked for quiet."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from grople.cli import options as o
 from grople.cli.card import show_card
-from grople.cli.console import download_progress, make_console, print_json
-from grople.cli.options import Json, one_of
+from grople.cli.console import download_progress, emit, make_console
+from grople.datasets import (
+    READERS,
+    WRITERS,
+    Bundle,
+    Entry,
+    describe,
+    find,
+    is_a_file,
+    load,
+    locate,
+    names,
+    read,
+    write,
+)
+from grople.datasets import fetch as fetch_files
+from grople.errors import DataError
+from grople.inspection import Table
 
-if TYPE_CHECKING:
-    from grople.datasets import Bundle
-    from grople.datasets.catalogue import Entry
-
-__all__ = ["app", "open_data"]
+__all__ = ["app"]
 
 app = typer.Typer(
     help="Find, describe, download and convert data sets.",
@@ -24,28 +36,26 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-# What grople.datasets.reading knows, which is not imported until a command needs it.
-READERS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl")
-WRITERS = ("npz", "extreme", "arff")
 FIGURES = ("instances", "features", "labels", "cardinality")
 
 Labels = Annotated[
     str | None,
     typer.Option(
+        "--label-columns",
+        "--labels",
         metavar="WHICH",
         help="Where the labels are, if the file does not say. ARFF: an XML header, a number of "
         "columns (negative: the last ones) or names separated by commas. Tables: names, prefix* "
         "or a column of tags. MATLAB: a variable. JSON lines: a field.",
     ),
 ]
-
-
 SourceFormat = Annotated[
     str | None,
     typer.Option(
         "--from",
+        "--format",
         metavar="FORMAT",
-        callback=one_of(READERS),
+        callback=o.one_of(READERS),
         help=f"Format of the input, if not clear: {', '.join(READERS)}.",
     ),
 ]
@@ -54,59 +64,43 @@ TargetFormat = Annotated[
     typer.Option(
         "--to",
         metavar="FORMAT",
-        callback=one_of(WRITERS),
+        callback=o.one_of(WRITERS),
         help=f"Format of the output, if not clear: {', '.join(WRITERS)}.",
     ),
 ]
 
 
-def open_data(name_or_file: str, *, format: str | None = None, labels: str | None = None) -> Bundle:
+def _open_data(name_or_file: str, format: str | None, labels: str | None) -> Bundle:
     """Return the bundle of a file or of a data set of the catalogue."""
-    from grople.datasets import catalogue, read
-    from grople.datasets.reading import detect
-    from grople.tagging.reading import is_a_file, which_labels
-
     if format or labels or is_a_file(name_or_file):
-        format = format or detect(name_or_file)
-        return read(name_or_file, format=format, labels=which_labels(labels, format))
+        return read(name_or_file, format=format, labels=labels)
     with download_progress() as progress:
-        return catalogue.load(name_or_file, progress=progress)
+        return load(name_or_file, progress=progress)
 
 
 @app.command("list", epilog="Example: grople data list")
-def list_(json: Json = False) -> None:
+def list_(json: o.Json = False) -> None:
     """List the data sets of the catalogue and where they are."""
-    from grople.datasets import catalogue
+    entries = [find(name) for name in names()]
+    rows: list[dict[str, Any]] = [
+        {"name": entry.name, "place": _place(entry), "downloadable": bool(entry.files)}
+        | {figure: getattr(entry, figure) for figure in FIGURES}
+        | {"domain": entry.domain, "about": entry.about}
+        for entry in entries
+    ]
 
-    entries = [catalogue.find(name) for name in catalogue.names()]
-    places = [_place(entry) for entry in entries]
-    if json:
-        print_json(
-            [
-                {"name": entry.name, "place": place, "downloadable": bool(entry.files)}
-                | {figure: getattr(entry, figure) for figure in FIGURES}
-                | {"domain": entry.domain, "about": entry.about}
-                for entry, place in zip(entries, places, strict=True)
-            ]
-        )
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("name", no_wrap=True)
-    for figure in FIGURES:
-        table.add_column(figure, justify="right")
-    table.add_column("domain")
-    table.add_column("where", overflow="fold")
-    for entry, place in zip(entries, places, strict=True):
-        table.add_row(
-            entry.name,
-            f"{entry.instances:,}",
-            f"{entry.features:,}",
-            f"{entry.labels:,}",
-            f"{entry.cardinality:.3f}",
-            entry.domain,
-            place,
-        )
-    make_console().print(table)
+    table = Table(
+        ["name", *FIGURES, "domain", "where"],
+        [[row[key] for key in ("name", *FIGURES, "domain", "place")] for row in rows],
+    )
+    emit(rows, lambda console: console.print(table), json=json)
+
+
+def _place(entry: Entry) -> str:
+    location = locate(entry)
+    if location is not None:
+        return location.place
+    return "to download" if entry.files else "not here"
 
 
 @app.command(
@@ -117,39 +111,28 @@ def info(
     data: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A name or a file.")],
     source_format: SourceFormat = None,
     labels: Labels = None,
-    json: Json = False,
+    json: o.Json = False,
 ) -> None:
     """Show the data card of a data set: size, labels, defects."""
-    from grople.datasets import describe
-
-    card = describe(open_data(data, format=source_format, labels=labels))
-    if json:
-        print_json(card.to_dict())
-    else:
-        show_card(card, make_console())
+    card = describe(_open_data(data, source_format, labels))
+    emit(card.to_dict(), lambda console: show_card(card, console), json=json)
 
 
 @app.command(epilog="Example: grople data fetch medical")
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name of the catalogue.")],
-    json: Json = False,
+    json: o.Json = False,
 ) -> None:
     """Download a data set into the cache, unless it is on this machine already.
 
     The cache is $GROPLE_CACHE or the usual place for caches; the files come from their pinned
     addresses, or by name from $GROPLE_MIRROR, and must have the recorded content.
     """
-    from grople.datasets import catalogue
-
-    entry = catalogue.find(name)
+    entry = find(name)
     with download_progress() as progress:
-        location = catalogue.fetch(entry, progress=progress)
+        location = fetch_files(entry, progress=progress)
     files = [str(path) for path in location.files]
-    if json:
-        print_json({"name": entry.name, "place": location.place, "files": files})
-        return
-    for path in files:
-        print(path)
+    emit({"name": entry.name, "place": location.place, "files": files}, _lister(files), json=json)
 
 
 @app.command(
@@ -162,30 +145,21 @@ def convert(
     source_format: SourceFormat = None,
     target_format: TargetFormat = None,
     labels: Labels = None,
-    json: Json = False,
+    json: o.Json = False,
 ) -> None:
     """Convert a data set from one format into another."""
-    from grople.datasets import write
-
-    bundle = open_data(source, format=source_format, labels=labels)
+    bundle = _open_data(source, source_format, labels)
     try:
-        written = write(bundle, target, format=target_format)
-    except ValueError as error:
-        raise ValueError(str(error).replace("pass format= (", "pass --to (")) from error
-    files = [str(path) for path in written]
-    if json:
-        print_json({"files": files, "notes": list(bundle.notes)})
-        return
-    for note in bundle.notes:
-        make_console(stderr=True).print(f"Note: {note}", soft_wrap=True)
-    for path in files:
-        print(path)
+        files = [str(path) for path in write(bundle, target, format=target_format)]
+    except DataError as error:  # the format of the target is --to here
+        hint = error.hint.replace("{format}", "--to")
+        raise DataError(error.reason, file=error.file, line=error.line, hint=hint) from error
+    if not json:
+        for note in bundle.notes:
+            make_console(stderr=True).print(f"Note: {note}", soft_wrap=True)
+    emit({"files": files, "notes": list(bundle.notes)}, _lister(files), json=json)
 
 
-def _place(entry: Entry) -> str:
-    from grople.datasets import catalogue
-
-    location = catalogue.locate(entry)
-    if location is not None:
-        return location.place
-    return "to download" if entry.files else "not here"
+def _lister(files: list[str]) -> Any:
+    """Return what prints the names of files, one a line."""
+    return lambda console: print(*files, sep="\n")

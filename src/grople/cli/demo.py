@@ -4,27 +4,40 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from grople.baselines import METHODS, Comparison, make_method
 from grople.cli.card import show_card
-from grople.cli.console import make_console, print_json, progress
+from grople.cli.console import emit, make_console, progress
 from grople.cli.inspect import show_parts
 from grople.cli.options import Json, Quiet, check_target
-from grople.cli.quality import show_quality
+from grople.cli.quality import quality_table
+from grople.datasets import Summary, describe, load
 from grople.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from grople.baselines import Comparison
-    from grople.datasets.summary import Summary
-    from grople.inspection import Example, ModelReport
+from grople.folds import MultilabelStratifiedKFold
+from grople.inspection import (
+    Columns,
+    Example,
+    Facts,
+    ModelReport,
+    Section,
+    choose_examples,
+    group_table,
+    inspect_model,
+    model_page,
+    share_words,
+    write_text,
+)
+from grople.metrics import counts
+from grople.tagging import compare_on, named_labels
 
 __all__ = ["demo"]
 
 #: Methods that are compared, and the folds they are compared on.
-METHODS, FOLDS = ("constant", "plst", "grople"), 3
+COMPARED, FOLDS = ("constant", "plst", "grople"), 3
 
 
 def demo(
@@ -41,21 +54,12 @@ def demo(
     same for your own data: `grople compare`, `grople fit` and `grople inspect`.
     """
     check_target(output)
-    from grople.baselines import METHODS as known
-    from grople.baselines import make_method
-    from grople.datasets import describe, load
-    from grople.folds import MultilabelStratifiedKFold
-    from grople.inspection import choose_examples, inspect_model, share_words
-    from grople.metrics import counts
-    from grople.tagging.fitting import compare_on, named_labels
-
     bundle = load("debtags-mini")
     card = describe(bundle)
-    console = make_console()
     if not (json or quiet):
-        show_card(card, console)
+        show_card(card, make_console())
     with progress(quiet or json) as report:
-        estimators = {known[name].title: make_method(name) for name in METHODS}
+        estimators = {METHODS[name].title: make_method(name) for name in COMPARED}
         compared = compare_on(bundle, estimators, n_folds=FOLDS, report=report)
         report("a model to look into", 0, 2)
         train, test = next(
@@ -70,24 +74,26 @@ def demo(
         words = share_words(right.micro_precision(), right.micro_recall())
         report("report", 1, 2)
         written, trouble = _write_report(output, card, words, examples, found)
-    if json:
-        plain = found.to_dict()
-        print_json(
-            {"data": card.to_dict(), "report": written, "comparison": compared.to_dict()}
-            | {"groups": plain["groups"], "examples": [asdict(each) for each in examples]}
-        )
-    elif not quiet:
+    plain = {
+        "data": card.to_dict(),
+        "report": written,
+        "comparison": compared.to_dict(),
+        "groups": found.to_dict()["groups"],
+        "examples": [asdict(each) for each in examples],
+    }
+
+    def show(console: Console) -> None:
         _show(compared, words, examples, found, console)
         console.print(f"wrote {written}" if written else trouble, soft_wrap=True)
+
+    emit(plain, show, json=json, quiet=quiet)
 
 
 def _show(
     compared: Comparison, words: str, examples: list[Example], found: ModelReport, console: Console
 ) -> None:
-    from grople.inspection import group_table
-
     console.print()
-    show_quality(compared, console)
+    console.print(quality_table(compared))
     console.print()
     tables = [example.table() for example in examples]
     told = f"{words}, on packages it has not seen; four of them:"
@@ -98,8 +104,6 @@ def _write_report(
     path: Path, card: Summary, words: str, examples: list[Example], found: ModelReport
 ) -> tuple[str | None, str]:
     """Write the page; return where it is, or why there is none."""
-    from grople.inspection import write_text
-
     try:
         write_text(path, _page(card, words, examples, found))
     except MissingExtraError as missing:  # the rest of the demonstration needs no extra
@@ -108,8 +112,6 @@ def _write_report(
 
 
 def _page(card: Summary, words: str, examples: list[Example], found: ModelReport) -> str:
-    from grople.inspection import Columns, Facts, Section, model_page
-
     facts = Facts(
         [
             ("rows", card.instances, f"{card.label_sets:,} distinct label sets"),

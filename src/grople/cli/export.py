@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from grople.cli import options as o
-from grople.cli.console import make_console, print_json
+from grople.cli.console import emit, size_of
+from grople.io import export_onnx
+from grople.tagging import load_tagger
 
 __all__ = ["EXAMPLES", "export"]
 
@@ -36,8 +39,6 @@ def export(
     json: o.Json = False,
 ) -> None:
     """Write a model in a form to hand on."""
-    from grople.tagging.fitting import load_tagger
-
     targets = [path for path in (onnx, without_rows) if path is not None]
     if not targets:
         raise typer.BadParameter("what to write? Give --onnx FILE or --without-rows FILE")
@@ -49,13 +50,12 @@ def export(
         raise typer.BadParameter("--onnx and --without-rows need a file each")
     tagger = load_tagger(model)
     if onnx is not None:
-        from grople.io import export_onnx
-
         export_onnx(tagger.model, onnx, features=tagger.features)
     if without_rows is not None:
         tagger.save(without_rows, with_rows=False)
-    if json:
-        print_json({"files": [str(path) for path in targets]})
-    elif not quiet:
+
+    def show(console: Console) -> None:
         for path in targets:
-            make_console().print(f"wrote {path} ({o.size_of(path)})", soft_wrap=True)
+            console.print(f"wrote {path} ({size_of(path)})", soft_wrap=True)
+
+    emit({"files": [str(path) for path in targets]}, show, json=json, quiet=quiet)

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from grople.baselines import STORABLE, Report
 from grople.cli import options as o
-from grople.cli.console import json_text, make_console, print_json, progress
-from grople.cli.quality import show_quality
-
-if TYPE_CHECKING:
-    from grople.tagging.changing import Change
-    from grople.tagging.fitting import DataFacts, Tagger
+from grople.cli.console import emit, json_text, progress, quiet_warnings, size_of
+from grople.cli.facts import (
+    Show,
+    plan_of,
+    show_blocks,
+    show_change,
+    show_facts,
+    show_rows,
+    show_tagger,
+)
+from grople.cli.quality import quality_table
+from grople.datasets import Reading
+from grople.inspection import write_text
+from grople.tagging import (
+    Examples,
+    Tagger,
+    change_tagger,
+    check_folds,
+    fit_tagger,
+    fit_tagger_in_blocks,
+    is_large,
+    load_tagger,
+    open_blocks,
+    tagger_quality,
+)
 
 __all__ = ["EXAMPLES", "fit"]
 
@@ -28,31 +51,22 @@ Examples:
   grople fit --update tags.grople --forget withdrawn.jsonl -o tags.grople --report gone.json
 """
 
-METHODS = ("grople", "llsf", "plst", "cplst", "faie", "leml", "ridge")
 
-
-#: Options of GroPLE, by the names of its parameters.
-PARAMETERS = {
-    "n_components": "components", "n_groups": "groups", "grouping": "grouping",
-    "lambda_1": "lambda_1", "lambda_2": "lambda_2", "alpha": "alpha", "beta": "beta",
-    "gamma": "gamma", "margin": "margin", "max_kept_rows": "max_kept_rows",
-}  # fmt: skip
-#: Options that describe a first fit: a model that is updated stays as it was described.
-FIRST = (
-    "normalize", "pairs", "max_features", "ngrams", "method", "search", "metric",
-    *PARAMETERS.values(), "in_blocks", "folds", "seed",
-)  # fmt: skip
-
-
+@o.takes("reading", o.READING)
+@o.takes("representation", o.FEATURES)
+@o.takes("parameters", o.PARAMETERS)
 def fit(
-    context: typer.Context,
+    *,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="A file with labels, or a name of the catalogue."),
+        typer.Argument(metavar="DATA", help="A file with labels, or a name of the catalogue."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="MODEL", help="The file to write.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be learnt from what; fit nothing.")
+    ] = False,
     update: Annotated[
         Path | None,
         typer.Option(metavar="MODEL", help="Add the rows of DATA to this model, exactly."),
@@ -68,39 +82,23 @@ def fit(
             help="With --forget: write what was removed, and checksums before and after (JSON).",
         ),
     ] = None,
-    format: o.Format = None,
-    label_columns: o.Labels = None,
-    tags: o.Tags = None,
-    text: o.Text = None,
-    features: o.Features = None,
-    ignore: o.Ignore = None,
-    id: o.Id = None,
-    separator: o.Separator = None,
-    missing: o.Missing = None,
-    normalize: o.Normalize = False,
-    pairs: o.Pairs = False,
-    max_features: o.MaxFeatures = None,
-    ngrams: o.Ngrams = 1,
+    reading: dict[str, Any],
+    representation: dict[str, Any],
+    embeddings: o.Embeddings = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAME", callback=o.one_of(METHODS), help=f"What to fit: {', '.join(METHODS)}."
+            metavar="NAME",
+            callback=o.one_of(STORABLE),
+            help=f"What to fit: {', '.join(STORABLE)} [grople].",
         ),
-    ] = "grople",
+    ] = None,
     search: Annotated[
         bool, typer.Option("--search", help="Choose the settings by cross-validation.")
     ] = False,
-    metric: o.Metric = "example_f1",
-    components: o.Components = None,
-    groups: o.Groups = None,
-    grouping: o.Grouping = None,
-    lambda_1: o.Lambda1 = None,
-    lambda_2: o.Lambda2 = None,
-    alpha: o.Alpha = None,
-    beta: o.Beta = None,
-    gamma: o.Gamma = None,
-    margin: o.Margin = None,
-    max_kept_rows: o.KeptRows = None,
+    metric: o.Metric = None,
+    hierarchy: o.Hierarchy = None,
+    parameters: dict[str, Any],
     in_blocks: Annotated[
         bool | None,
         typer.Option(
@@ -110,9 +108,11 @@ def fit(
         ),
     ] = None,
     folds: Annotated[
-        int,
-        typer.Option(metavar="N", help="Folds to measure the quality with; 0: do not measure it."),
-    ] = 3,
+        int | None,
+        typer.Option(
+            metavar="N", help="Folds to measure the quality with; 0: do not measure it [3]."
+        ),
+    ] = None,
     without_rows: Annotated[
         bool,
         typer.Option(
@@ -120,189 +120,178 @@ def fit(
             help="Store nothing that rows could be added to or read from: a smaller file.",
         ),
     ] = False,
-    seed: o.Seed = 0,
+    seed: o.Seed = None,
     quiet: o.Quiet = False,
     json: o.Json = False,
 ) -> None:
     """Learn a tagger from a file of things and tags, and store it.
 
-    Texts (JSON lines, or a table with a column of text) become TF-IDF features, which are stored
-    with the model. Prints what was found, what was chosen, and the cross-validated quality next to
-    that of the most frequent labels and of plain ridge regression; the quality of a file that is
-    read in blocks is not measured (`grople evaluate` does it on another file).
+    Texts (JSON lines, or a table with a column of text) become TF-IDF features, columns of mixed
+    kinds numbers; how is stored with the model. Prints what was found, what was chosen, and the
+    cross-validated quality next to that of the most frequent labels and of plain ridge regression;
+    the quality of a file that is read in blocks is not measured (`grople evaluate` does it on
+    another file).
     """
-    if output is None:
-        raise typer.BadParameter("where to write the model? Give -o MODEL")
-    if folds < 0 or folds == 1:
-        raise typer.BadParameter("--folds is 0 (no measurement) or at least 2")
-    if update is None and (data is None or forget is not None):
-        raise typer.BadParameter(
-            "give DATA to fit"
-            if forget is None
-            else "--forget removes rows from a model: name it with --update"
-        )
-    if update is not None and data is None and forget is None:
-        raise typer.BadParameter("give DATA to add, or --forget DATA to remove")
-    if report is not None and (forget is None or report == output):
-        raise typer.BadParameter("--report is on --forget, and a file of its own")
-    o.check_model_target(output, data, forget)  # the model to update may be the one to write
+    first = {
+        **representation, **parameters, "method": method, "metric": metric, "folds": folds,
+        "in_blocks": in_blocks, "seed": seed, "search": search or None,
+        "dry_run": dry_run or None, "hierarchy": hierarchy,
+    }  # fmt: skip
+    _check_command(data, output, update, forget, report, first)
+    settings = {
+        "method": method or "grople", "metric": metric or "example_f1", "random_state": seed or 0,
+        **parameters,
+    }  # fmt: skip
+    tagger: Tagger | None = None
+    with quiet_warnings(quiet), progress(quiet or json) as told:
+        told("reading", 0, 1)
+        if update is not None:
+            tagger, result, show = _update(update, data, forget, embeddings, reading, told)
+        elif in_blocks or (in_blocks is None and is_large(str(data))):
+            _refuse_in_blocks(first | {"embeddings": embeddings})
+            wanted = o.make_reading(reading)
+            tagger, result, show = _fit_blocks(str(data), wanted, representation, settings, told)
+        else:
+            examples, how = o.open_examples(str(data), o.make_reading(reading), embeddings)
+            features = o.feature_settings(representation)
+            if hierarchy is not None:
+                examples = examples.closed(hierarchy)
+            if dry_run:
+                result, show = plan_of(examples, how, features)
+            else:
+                n_folds = 3 if folds is None else folds
+                settings |= {"search": search, "features": features, "hierarchy": hierarchy}
+                tagger, result, show = _fit_whole(examples, how, n_folds, settings, told)
+        files = []
+        if tagger is not None and output is not None:
+            told("writing", 0, 1)
+            tagger.save(output, with_rows=not without_rows)
+            result = {"model": str(output), "bytes": output.stat().st_size} | result
+            files.append(output)
+        forgotten = result.pop("forgotten", None)
+        if report is not None:
+            write_text(report, json_text(forgotten) + "\n")
+            files.append(report)
+
+    def show_all(console: Console) -> None:
+        show(console)
+        for path in files:
+            console.print(f"wrote {path} ({size_of(path)})", soft_wrap=True)
+
+    emit(result, show_all, json=json, quiet=quiet)
+
+
+def _check_command(
+    data: str | None,
+    output: Path | None,
+    update: Path | None,
+    forget: str | None,
+    report: Path | None,
+    first: dict[str, Any],
+) -> None:
+    """Refuse what makes no sense; `first` are the options of a first fit, None if not given."""
+    given = {name: value for name, value in first.items() if value is not None}
+    folds, method = given.get("folds"), given.get("method", "grople")
+    of_grople = [name for name in given if name in o.PARAMETERS and method != "grople"]
+    complaints = {
+        "where to write the model? Give -o MODEL": output is None and "dry_run" not in given,
+        "give DATA to add, or --forget DATA to remove": update and not data and not forget,
+        "--forget removes rows from a model: name it with --update": forget and not update,
+        "give DATA to fit": not data and not update,
+        "--report is on --forget, and a file of its own": report
+        and (not forget or report == output),
+        "--folds is 0 (no measurement) or at least 2": folds is not None
+        and (folds < 0 or folds == 1),
+        f"{_flags(of_grople)}: of GroPLE, not of {method}": of_grople,
+        f"{_flags(given)}: for a first fit, not with --update": update and given,
+    }
+    for complaint, holds in complaints.items():
+        if holds:
+            raise typer.BadParameter(complaint)
+    if output is not None:
+        o.check_model_target(output, data, forget)  # the model to update may be the one to write
     if report is not None:
         o.check_target(report, data, forget, update, output)
-    read: dict[str, Any] = {
-        "format": format, "labels": label_columns, "tags": tags, "text": text,
-        "features": features, "ignore": ignore, "ids": id, "separator": separator,
-        "missing": missing,
-    }  # fmt: skip
-    if update is not None:
-        given = [
-            f"--{name.replace('_', '-')}"
-            for name in FIRST
-            if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE"
-        ]
-        if given:
-            raise typer.BadParameter(f"{', '.join(given)}: for a first fit, not with --update")
-        _update(update, data, forget, output, report, read, without_rows, quiet, json)
-        return
-    from grople.tagging.fitting import fit_tagger, tagger_quality
-    from grople.tagging.large import fit_tagger_in_blocks, is_large, open_blocks
 
-    parameters = {
-        name: context.params[option]
-        for name, option in PARAMETERS.items()
-        if context.params[option] is not None
-    }
-    if parameters and method != "grople":
-        words = ", ".join(f"--{PARAMETERS[name].replace('_', '-')}" for name in parameters)
-        raise typer.BadParameter(f"{words}: of GroPLE, not of {method}")
-    with o.warnings_unless(quiet), progress(quiet or json) as told:
-        told("reading", 0, 1)
-        settings: dict[str, Any] = {
-            "method": method, "metric": metric, "normalize": normalize, "random_state": seed,
-            "text": o.text_settings(max_features, ngrams), "report": told, **parameters,
-        }  # fmt: skip
-        quality, notes = None, []
-        wanted = o.make_reading(**read)
-        if in_blocks or (in_blocks is None and is_large(str(data))):
-            for name, asked in (("--search", search), ("--pairs", pairs)):
-                if asked:
-                    raise typer.BadParameter(
-                        f"{name} needs all rows in memory: it goes with --whole"
-                    )
-            with o.command_words():
-                blocks, reading = open_blocks(str(data), wanted)
-                tagger, facts = fit_tagger_in_blocks(blocks, reading, **settings)
-            notes = o.block_notes(tagger, max_features)
-        else:
-            examples, reading = o.open_examples(str(data), wanted)
-            tagger, facts = fit_tagger(examples, reading, search=search, pairs=pairs, **settings)
-            notes = list(getattr(examples, "notes", ()))
-            if folds:
-                quality = tagger_quality(
-                    tagger, examples, n_folds=folds, random_state=seed, report=told
-                )
-                tagger.notes["quality"] = quality.to_dict()
-        told("writing", 0, 1)
-        tagger.save(output, with_rows=not without_rows)
-    if json:
-        print_json(
-            {"model": str(output), "bytes": output.stat().st_size, "choices": tagger.choices}
-            | {key: tagger.notes.get(key) for key in ("data", "fit_seconds", "quality")}
+
+def _refuse_in_blocks(given: dict[str, Any]) -> None:
+    names = ("search", "pairs", "embeddings", "characters", "hierarchy", "dry_run")
+    whole = [name for name in names if given.get(name)]
+    if whole:
+        raise typer.BadParameter(f"{_flags(whole)} needs all rows in memory: it goes with --whole")
+
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.removeprefix('n_').replace('_', '-')}" for name in names)
+
+
+# Each of these returns the tagger to store, the result in plain values, and what shows it.
+
+
+def _fit_whole(
+    examples: Examples, reading: Reading, n_folds: int, settings: dict[str, Any], report: Report
+) -> tuple[Tagger, dict[str, Any], Show]:
+    check_folds(examples.Y.shape[0], n_folds)
+    tagger, facts = fit_tagger(examples, reading, report=report, **settings)
+    quality = None
+    if n_folds:
+        quality = tagger_quality(
+            tagger, examples, n_folds=n_folds, random_state=settings["random_state"], report=report
         )
-    elif not quiet:
-        console = make_console()
-        _show_facts(facts, console)
-        for note in notes:
-            console.print(f"Note: {note}")
-        _show_choices(tagger, console)
+        tagger.notes["quality"] = quality.to_dict()
+
+    def show(console: Console) -> None:
+        show_rows(examples, console)
+        show_facts(facts, console)
+        show_tagger(tagger, console)
         if quality is not None:
             console.print()
-            show_quality(quality, console)
-            if search:
+            console.print(quality_table(quality))
+            if settings["search"]:
                 console.print("settings were searched for on all rows, so the last line flatters")
-        _show_written(output, console)
+
+    return tagger, _stored(tagger), show
+
+
+def _fit_blocks(
+    data: str,
+    wanted: Reading,
+    representation: dict[str, Any],
+    settings: dict[str, Any],
+    report: Report,
+) -> tuple[Tagger, dict[str, Any], Show]:
+    blocks, reading = open_blocks(data, wanted)
+    text = {"ngrams": [1, representation.get("ngrams", 1)]}
+    text |= {key: value for key, value in representation.items() if key == "max_features"}
+    tagger, facts = fit_tagger_in_blocks(
+        blocks,
+        reading,
+        normalize=representation.get("normalize", False),
+        text=text,
+        report=report,
+        **settings,
+    )
+    return tagger, _stored(tagger), partial(show_blocks, blocks, facts, tagger)
 
 
 def _update(
     update: Path,
     data: str | None,
     forget: str | None,
-    output: Path,
-    report: Path | None,
-    read: dict[str, Any],
-    without_rows: bool,
-    quiet: bool,
-    json: bool,
-) -> None:
-    from grople.inspection import write_text
-    from grople.tagging.changing import change_tagger
-    from grople.tagging.fitting import load_tagger
-
-    with o.warnings_unless(quiet), progress(quiet or json) as told:
-        told("reading", 0, 1)
-        tagger = load_tagger(update, with_rows=True)
-        reading = o.make_reading(**read, base=tagger.reading.for_records(None))
-        add, remove = (
-            None if name is None else o.open_examples(name, reading)[0] for name in (data, forget)
-        )
-        changed, change = change_tagger(tagger, add=add, remove=remove, report=told)
-        told("writing", 0, 1)
-        changed.save(output, with_rows=not without_rows)
-        if report is not None:
-            write_text(report, json_text(change.forgotten) + "\n")
-    if json:
-        print_json(
-            {
-                "model": str(output),
-                "bytes": output.stat().st_size,
-                "added": change.added,
-                "removed": change.removed,
-                "rows": change.rows,
-                "new_labels": list(change.new_labels),
-                "before": change.before,
-            }
-        )
-    elif not quiet:
-        console = make_console()
-        _show_change(change, console)
-        _show_written(output, console)
-        if report is not None:
-            _show_written(report, console)
-
-
-def _show_facts(facts: DataFacts, console: Console) -> None:
-    kind = "words of texts" if facts.texts else "columns"
-    own = f"{facts.rows:,} rows, {facts.features - facts.pairs:,} features ({kind})"
-    console.print(own + (f" and {facts.pairs:,} pairs of them" if facts.pairs else ""))
-    tail = f"{facts.tail_labels:,} of them on fewer than 10 rows"
-    console.print(f"{facts.labels:,} labels, {facts.cardinality:.2f} a row; {tail}")
-    if facts.rows_without_labels:
-        console.print(f"{facts.rows_without_labels:,} rows without a label")
-
-
-def _show_choices(tagger: Tagger, console: Console) -> None:
-    shown = ", ".join(f"{name} {value:g}" for name, value in tagger.choices.items())
-    name = type(tagger.model).__name__
-    seconds = tagger.notes["fit_seconds"]
-    console.print(
-        f"{name}{': ' if shown else ''}{shown}; decides for {tagger.model.decision}; "
-        f"fitted in {seconds:.1f} s"
+    embeddings: Path | None,
+    reading: dict[str, Any],
+    report: Report,
+) -> tuple[Tagger, dict[str, Any], Show]:
+    tagger = load_tagger(update, with_rows=True)
+    how = o.make_reading(reading, tagger.reading.for_records(None))
+    add, remove = (
+        None if name is None else o.open_examples(name, how, embeddings)[0]
+        for name in (data, forget)
     )
+    tagger, change = change_tagger(tagger, add=add, remove=remove, report=report)
+    return tagger, asdict(change), partial(show_change, change)
 
 
-def _show_change(change: Change, console: Console) -> None:
-    parts = []
-    if change.added:
-        parts.append(f"{change.added:,} rows added")
-    if change.removed:
-        parts.append(f"{change.removed:,} rows removed")
-    console.print(f"{', '.join(parts)}; the model is now that of {change.rows:,} rows")
-    if change.new_labels:
-        shown = ", ".join(change.new_labels[:5]) + (" …" if len(change.new_labels) > 5 else "")
-        console.print(f"{len(change.new_labels)} new labels: {shown}")
-    if change.before:
-        measures = ", ".join(f"{name} {value:.3f}" for name, value in change.before.items())
-        console.print(f"on the added rows, before it had seen them: {measures}")
-
-
-def _show_written(path: Path, console: Console) -> None:
-    console.print(f"wrote {path} ({o.size_of(path)})", soft_wrap=True)
+def _stored(tagger: Tagger) -> dict[str, Any]:
+    parts = ("data", "fit_seconds", "quality")
+    return {"choices": tagger.choices} | {key: tagger.notes.get(key) for key in parts}

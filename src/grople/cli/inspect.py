@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from grople.cli import options as o
-from grople.cli.console import make_console, print_json, progress
-
-if TYPE_CHECKING:
-    from grople.inspection import Table
+from grople.cli.console import emit, progress, size_of
+from grople.inspection import (
+    Cell,
+    Table,
+    inspect_model,
+    label_parts,
+    model_page,
+    plain_text,
+    summary_parts,
+    write_text,
+)
+from grople.io import read_model
 
 __all__ = ["EXAMPLES", "inspect"]
 
@@ -63,15 +71,6 @@ def inspect(
         o.check_target(output, model)
     with progress(quiet or json) as report:
         report("reading", 0, 3)
-        from grople.inspection import (
-            inspect_model,
-            label_parts,
-            model_page,
-            summary_parts,
-            write_text,
-        )
-        from grople.io import read_model
-
         saved = read_model(model, with_rows=False)
         report("looking into the model", 1, 3)
         names = None if saved.features is None else list(saved.features.names)
@@ -83,32 +82,27 @@ def inspect(
             report("drawing the page", 2, 3)
             write_text(output, model_page(seen, title=model.stem))
     sizes = saved.header["sizes"]
-    if json:
-        found = seen.to_dict() | ({"sizes": sizes} if size else {})
-        if numbers:
-            found["labels"] = [found["labels"][i] for i in numbers]
-        print_json(found)
-        return
-    if quiet:
-        return
-    console = make_console()
-    if size:
-        console.print(_size_table(sizes))
-    elif numbers:
+    found = seen.to_dict() | ({"sizes": sizes} if size else {})
+    if numbers:
+        found["labels"] = [found["labels"][i] for i in numbers]
+
+    def show(console: Console) -> None:
+        if size:
+            console.print(_size_table(sizes))
         for number in numbers:
             show_parts(label_parts(seen, number), console)
-    elif output is None:
-        console.print(f"{seen.kind}: {seen.summary}\n", style="bold")
-        show_parts(summary_parts(seen), console)
-        console.print("a page with all of it: grople inspect MODEL -o model.html", style="dim")
-    if output is not None:
-        console.print(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB", soft_wrap=True)
+        if output is not None:
+            console.print(f"wrote {output} ({size_of(output)})", soft_wrap=True)
+        elif not (size or numbers):
+            console.print(f"{seen.kind}: {seen.summary}\n", style="bold")
+            show_parts(summary_parts(seen), console)
+            console.print("a page with all of it: grople inspect MODEL -o model.html", style="dim")
+
+    emit(found, show, json=json, quiet=quiet)
 
 
 def show_parts(parts: Sequence[str | Table], console: Console) -> None:
     """Print sentences and tables, with room between them."""
-    from grople.inspection import plain_text
-
     for part in parts:
         console.print(plain_text(part) if isinstance(part, str) else part)
         console.print()
@@ -116,8 +110,6 @@ def show_parts(parts: Sequence[str | Table], console: Console) -> None:
 
 def _size_table(sizes: dict[str, Any]) -> Table:
     """Return which part of a model file takes how many bytes, the largest first."""
-    from grople.inspection import Cell, Table
-
     taken: dict[str, int] = {}
     for name, count in sizes["array_bytes"].items():
         # The longest beginning that fits: the parts are listed in that order.

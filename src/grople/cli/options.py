@@ -1,38 +1,29 @@
-"""Options that several commands share, and reading a file as they say."""
+"""Options that several commands share, and the checks that are made before any work."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from grople.cli.console import download_progress, make_console
-from grople.decision import FITTED_RULES
+from grople.cli.console import download_progress
+from grople.datasets import READERS, Reading, read_examples
+from grople.decision import FITTED_RULES, METRIC_RULES
 from grople.errors import DataError
-
-if TYPE_CHECKING:
-    from grople.tagging.fitting import Examples, Tagger
-    from grople.tagging.reading import Reading
+from grople.solver import EXPERTS, GROUPINGS
+from grople.tagging import Examples, FeatureSettings, load_embeddings
 
 __all__ = [
-    "Alpha", "Beta", "Components", "Data", "Decision", "Features", "Folds", "Format", "Gamma",
-    "Grouping", "Groups", "Id", "Ignore", "Jobs", "Json", "KeptRows", "Labels", "Lambda1",
-    "Lambda2", "Margin", "MaxFeatures", "Metric", "Missing", "Model", "Ngrams", "Normalize",
-    "Pairs", "Quiet", "Seed", "Separator", "Tags", "Text", "block_notes", "check_model_target",
-    "check_target", "command_words", "make_reading", "one_of", "open_examples", "parse_decision",
-    "remarks", "size_of", "text_settings", "warnings_unless",
+    "FEATURES", "PARAMETERS", "READING", "Data", "Decision", "Embeddings", "Hierarchy", "Json",
+    "Metric", "Model", "Quiet", "Seed", "check_model_target", "check_target", "feature_settings",
+    "make_reading", "one_of", "open_examples", "option", "parse_decision", "takes",
 ]  # fmt: skip
-
-METRICS = ("example_f1", "accuracy", "macro_f1", "micro_f1")
-GROUPINGS = ("spectral", "cosine", "kmeans", "hierarchical", "single", "singletons")
-FORMATS = ("arff", "extreme", "libsvm", "matlab", "npz", "csv", "tsv", "parquet", "jsonl", "lines")
 
 
 def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
@@ -46,8 +37,9 @@ def one_of(values: Iterable[str]) -> Callable[[str | None], str | None]:
     return check
 
 
-def _option(*names: str, metavar: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, metavar=metavar, help=help, **more)
+def option(flags: str, kind: Any, metavar: str, help: str, **more: Any) -> Any:
+    """Return the annotation of an option; that of a switch has no metavar."""
+    return Annotated[kind, typer.Option(*flags.split(), metavar=metavar or None, help=help, **more)]
 
 
 def _auto_or(kind: type) -> Callable[[str], Any]:
@@ -62,224 +54,173 @@ def _auto_or(kind: type) -> Callable[[str], Any]:
     return parse
 
 
+def _experts(value: str) -> Any:
+    names = _names(value)
+    if value != "auto" and not (names and set(names) <= set(EXPERTS)):
+        raise typer.BadParameter(f"{value!r} is not auto, nor some of {', '.join(EXPERTS)}")
+    return "auto" if value == "auto" else list(names)
+
+
+Text, Switch = str | None, bool | None
+#: How a file is read.
+READING: dict[str, Any] = {
+    "format": option("--format", Text, "FORMAT", "Format of the data, if its content does not "
+                     f"tell: {', '.join(READERS)}.", callback=one_of(READERS)),
+    "labels": option("--label-columns --labels", Text, "WHICH", "The 0/1 columns that are labels: "
+                     "names separated by commas, or prefix*. ARFF: also an XML header or a number "
+                     "of columns. MATLAB: a variable."),
+    "tags": option("--tags", Text, "NAME", "The column or field that holds the tags [tags]."),
+    "text": option("--text", Text, "NAME", "The column or field that holds the text [text]."),
+    "features": option("--features", Text, "NAMES",
+                       "Columns to learn from: names or prefix*, by commas."),
+    "ignore": option("--ignore", Text, "NAMES", "Columns to leave out, by commas."),
+    "ids": option("--id", Text, "NAME", "The column or field that names each row."),
+    "separator": option("--separator", Text, "TEXT", "What stands between the tags of a cell, '' "
+                        "if it holds one tag; by default it is found."),
+    "missing": option("--missing", Text, "RULE", "What an empty cell of numbers is: error, zero "
+                      "or nan [error].", callback=one_of(("error", "zero", "nan"))),
+}  # fmt: skip
+#: How records become features: the fields of FeatureSettings.
+FEATURES: dict[str, Any] = {
+    "normalize": option("--normalize", Switch, "", "Scale rows of numbers to unit length."),
+    "pairs": option("--pairs", Switch, "", "Also learn from pairs of features that occur together: "
+                    "slower, often better."),
+    "max_features": option("--max-features", int | None, "N", "Keep the N most frequent terms of "
+                           "texts [15000].", min=1),
+    "ngrams": option("--ngrams", int | None, "N", "Longest run of words that is a term [2].",
+                     min=1, max=5),
+    "characters": option("--characters/--no-characters", Switch, "", "Also learn from runs of "
+                         "characters in words; by default where many words are in one text only."),
+}  # fmt: skip
+#: The parameters of GroPLE, which has the defaults: an option that is not given is not passed on.
+PARAMETERS: dict[str, Any] = {
+    "n_components": option("--components", Any, "D", "Latent dimensions [auto].",
+                           parser=_auto_or(int)),
+    "n_groups": option("--groups", Any, "K", "Label groups, or auto [10].", parser=_auto_or(int)),
+    "grouping": option("--grouping", Text, "HOW", "How labels are grouped: "
+                       f"{', '.join(GROUPINGS)} [spectral].", callback=one_of(GROUPINGS)),
+    "lambda_1": option("--lambda-1", float | None, "W", "Weight of U in the embedding [0.001].",
+                       min=0.0),
+    "lambda_2": option("--lambda-2", float | None, "W", "Weight of the rows of V in groups [1.0].",
+                       min=0.0),
+    "alpha": option("--alpha", float | None, "W", "Weight of correlated dimensions [0.1].",
+                    min=0.0),
+    "beta": option("--beta", float | None, "W", "Weight of absolute values of the map [0.0].",
+                   min=0.0),
+    "gamma": option("--gamma", Any, "W", "Weight of its squares [auto].", parser=_auto_or(float)),
+    "margin": option("--margin", float | None, "M", "How far kept rows may move the map to widen "
+                     "margins, .3 to begin with [0.0]: slower, better where topics are clear.",
+                     min=0.0),
+    "experts": option("--experts", Any, "NAMES", "Maps to try, by commas: "
+                      f"{', '.join(EXPERTS)}; linear alone is quickest [auto].",
+                      parser=_experts),
+    "max_kept_rows": option("--max-kept-rows", int | None, "N", "Distinct rows kept for decisions, "
+                            "and as many in reserve [20000].", min=0),
+}  # fmt: skip
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")]
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file with labels, or a name of the catalogue.")
 ]
-Format = Annotated[
-    str | None,
-    _option(
-        "--format",
-        metavar="FORMAT",
-        callback=one_of(FORMATS),
-        help=f"Format of the data, if its content does not tell: {', '.join(FORMATS)}.",
-    ),
-]
-Labels = Annotated[
-    str | None,
-    _option(
-        "--label-columns",
-        "--labels",
-        metavar="WHICH",
-        help="The 0/1 columns that are labels: names separated by commas, or prefix*. ARFF: also "
-        "an XML header or a number of columns. MATLAB: a variable.",
-    ),
-]
-Tags = Annotated[
-    str | None,
-    _option("--tags", metavar="NAME", help="The column or field that holds the tags [tags]."),
-]
-Text = Annotated[
-    str | None,
-    _option("--text", metavar="NAME", help="The column or field that holds the text [text]."),
-]
-Features = Annotated[
-    str | None,
-    _option(
-        "--features", metavar="NAMES", help="Columns to learn from: names or prefix*, by commas."
-    ),
-]
-Ignore = Annotated[
-    str | None, _option("--ignore", metavar="NAMES", help="Columns to leave out, by commas.")
-]
-Id = Annotated[
-    str | None, _option("--id", metavar="NAME", help="The column or field that names each row.")
-]
-Separator = Annotated[
-    str | None,
-    _option("--separator", metavar="TEXT", help="What stands between the tags of a cell [;]."),
-]
-Missing = Annotated[
-    str | None,
-    _option(
-        "--missing",
-        metavar="RULE",
-        callback=one_of(("error", "zero", "nan")),
-        help="What an empty cell is: error, zero or nan [error].",
-    ),
-]
-Normalize = Annotated[
-    bool, typer.Option("--normalize", help="Scale rows to unit length (those of texts are).")
-]
-Pairs = Annotated[
-    bool,
+Embeddings = Annotated[
+    Path | None,
     typer.Option(
-        "--pairs",
-        help="Also learn from pairs of features that occur together: slower, often better.",
+        metavar="FILE.npy",
+        help="Dense features of the records, a row each, as numpy.save writes them.",
     ),
-]
-# The parameters of GroPLE, which has the defaults: an option that is not given is not passed on.
-Components = Annotated[
-    Any,
-    _option("--components", metavar="D", parser=_auto_or(int), help="Latent dimensions [auto]."),
-]
-Groups = Annotated[
-    Any,
-    _option("--groups", metavar="K", parser=_auto_or(int), help="Label groups, or auto [10]."),
-]
-Grouping = Annotated[
-    str | None,
-    _option(
-        "--grouping",
-        metavar="HOW",
-        callback=one_of(GROUPINGS),
-        help=f"How labels are grouped: {', '.join(GROUPINGS)} [spectral].",
-    ),
-]
-Lambda1 = Annotated[
-    float | None,
-    _option("--lambda-1", metavar="W", min=0.0, help="Weight of U in the embedding [0.001]."),
-]
-Lambda2 = Annotated[
-    float | None,
-    _option("--lambda-2", metavar="W", min=0.0, help="Weight of the rows of V in groups [1.0]."),
-]
-Alpha = Annotated[
-    float | None,
-    _option("--alpha", metavar="W", min=0.0, help="Weight of correlated dimensions [0.1]."),
-]
-Beta = Annotated[
-    float | None,
-    _option("--beta", metavar="W", min=0.0, help="Weight of absolute values of the map [0.0]."),
-]
-Gamma = Annotated[
-    Any,
-    _option("--gamma", metavar="W", parser=_auto_or(float), help="Weight of its squares [auto]."),
-]
-Margin = Annotated[
-    float | None,
-    _option(
-        "--margin",
-        metavar="M",
-        min=0.0,
-        help="How far kept rows may move the map to widen margins, .3 to begin with [0.0]: "
-        "slower, better where topics are clear.",
-    ),
-]
-KeptRows = Annotated[
-    int | None,
-    _option(
-        "--max-kept-rows",
-        metavar="N",
-        min=0,
-        help="Distinct rows kept for decisions, and as many in reserve [20000].",
-    ),
-]
-MaxFeatures = Annotated[
-    int | None,
-    _option("--max-features", metavar="N", min=1, help="Keep the N most frequent words of texts."),
-]
-Ngrams = Annotated[
-    int, _option("--ngrams", metavar="N", min=1, max=5, help="Longest run of words that counts.")
 ]
 Metric = Annotated[
-    str,
-    _option(
-        "--metric",
+    str | None,
+    typer.Option(
         metavar="MEASURE",
-        callback=one_of(METRICS),
-        help=f"What decisions (and --search) maximise: {', '.join(METRICS)}.",
+        callback=one_of(METRIC_RULES),
+        help=f"What decisions (and --search) maximise: {', '.join(METRIC_RULES)} [example_f1].",
+    ),
+]
+Hierarchy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEP",
+        help="Label names have levels with this between them, such as a::b: labels are learnt and "
+        "given together with those above them.",
     ),
 ]
 Decision = Annotated[
     str | None,
-    _option(
-        "--decision",
+    typer.Option(
         metavar="RULE",
         help=f"How scores become labels: {', '.join(FITTED_RULES)}, sign, or a score; by default "
         "as the model was fitted.",
     ),
 ]
-Folds = Annotated[int, _option("--folds", metavar="N", help="Folds of the cross-validation.")]
-Seed = Annotated[int, _option("--seed", metavar="N", min=0, help="Seed of all that is random.")]
-Jobs = Annotated[
-    int | None, _option("--jobs", metavar="N", help="Labels learnt at a time, where one by one.")
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Seed of all that is random [0].")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def make_reading(
-    *,
-    format: str | None = None,
-    labels: str | None = None,
-    tags: str | None = None,
-    text: str | None = None,
-    features: str | None = None,
-    ignore: str | None = None,
-    ids: str | None = None,
-    separator: str | None = None,
-    missing: str | None = None,
-    base: Reading | None = None,
-) -> Reading:
+def takes(name: str, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Give a command options instead of one parameter, which becomes a dict of those given."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def run(**values: Any) -> Any:
+            given = {key: values.pop(key) for key in options}
+            given = {key: value for key, value in given.items() if value is not None}
+            return command(**values, **{name: given})
+
+        signature = inspect.signature(command, eval_str=True)
+        shown: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            kind = inspect.Parameter.KEYWORD_ONLY
+            if parameter.name != name:
+                shown.append(parameter.replace(kind=kind))
+                continue
+            shown += [
+                inspect.Parameter(key, kind, default=None, annotation=annotation)
+                for key, annotation in options.items()
+            ]
+        run.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return run
+
+    return decorate
+
+
+def make_reading(given: Mapping[str, Any], base: Reading | None = None) -> Reading:
     """Return how to read a file: as the model remembers it, but for what the person says."""
-    from grople.tagging.reading import Reading
-
-    if labels and tags:
+    if "labels" in given and "tags" in given:
         raise typer.BadParameter("give either --label-columns or --tags, not both")
-    if labels or tags:  # what the person says replaces both
-        base = replace(base or Reading(), labels=None, tags=None)
-    if ids:
-        base = replace(base or Reading(), ids_optional=False)
-    return (base or Reading()).overridden(
-        format=format,
-        labels=labels,
-        tags=tags,
-        text=text,
-        features=_names(features),
-        ignore=_names(ignore),
-        ids=ids,
-        separator=separator,
-        missing=missing,
-    )
+    base = base or Reading()
+    if "labels" in given or "tags" in given:  # what the person says replaces both
+        base = replace(base, labels=None, tags=None)
+    if "ids" in given:
+        base = replace(base, ids_optional=False)
+    names = {key: _names(given[key]) for key in ("features", "ignore") if key in given}
+    return base.overridden(**{**given, **names})
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def open_examples(data: str, reading: Reading) -> tuple[Examples, Reading]:
-    """Read a file with labels or a data set of the catalogue."""
-    from grople.tagging.reading import read_examples
-
-    with command_words(), download_progress() as progress:
-        return read_examples(data, reading, progress=progress)
+def feature_settings(given: Mapping[str, Any]) -> FeatureSettings:
+    """Return how records become features, as the person says."""
+    return replace(FeatureSettings(), **given)
 
 
-def text_settings(max_features: int | None, ngrams: int) -> dict[str, Any]:
-    """Return the settings of TF-IDF."""
-    return {"max_features": max_features, "ngrams": [1, ngrams]}
-
-
-def block_notes(tagger: Tagger, max_features: int | None) -> list[str]:
-    """Return what a person should know of a fit on a file that was read in blocks."""
-    notes = ["read in blocks, so the quality was not measured: try grople evaluate on other rows"]
-    if tagger.texts and max_features is None:
-        words = f"{tagger.notes['text']['max_features']:,}"
-        notes.append(f"at most the {words} most frequent words are kept: see --max-features")
-    if tagger.model.summary_.grid.keeps_rows:
-        notes.append("so many features that the rows themselves stay in memory: choose fewer")
-    return notes
+def open_examples(
+    data: str, reading: Reading, embeddings: Path | None = None
+) -> tuple[Examples, Reading]:
+    """Read a file with labels or a data set of the catalogue, and embeddings of its rows."""
+    with download_progress() as progress:
+        found, reading = read_examples(data, reading, progress=progress, mixed=True)
+    examples = Examples.of(found)
+    if embeddings is not None:
+        dense = load_embeddings(embeddings, examples.Y.shape[0])
+        examples = replace(examples, embeddings=dense)
+    return examples, reading
 
 
 def parse_decision(rule: str | None) -> str | float | None:
@@ -320,58 +261,3 @@ def check_model_target(path: Path, *sources: str | Path | None) -> Path:
     if path.suffix == ".gz":
         raise DataError("a model file is not compressed: leave out .gz", file=path)
     return check_target(path, *sources)
-
-
-def size_of(path: Path) -> str:
-    """Return the size of a file for a reader."""
-    size = path.stat().st_size
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
-
-
-def remarks(quiet: bool) -> Callable[[str], None]:
-    """Return what tells the person something on the standard error, unless asked not to."""
-    console = make_console(stderr=True)
-
-    def say(text: str) -> None:
-        if not quiet:
-            console.print(text, style="yellow", soft_wrap=True)
-
-    return say
-
-
-@contextmanager
-def warnings_unless(quiet: bool) -> Iterator[None]:
-    """Keep warnings from the person who asked for quiet."""
-    with warnings.catch_warnings():
-        if quiet:
-            warnings.simplefilter("ignore")
-        yield
-
-
-#: Python's words for what a command's options say.
-_KEYWORD = re.compile(r"\b(labels|format|missing|separator|ignore)=(\[[^\]]*\]|'[^']*'|)")
-
-
-@contextmanager
-def command_words() -> Iterator[None]:
-    """Let an error of the data layer name options as the command line spells them."""
-    try:
-        yield
-    except DataError as error:
-        reason = re.sub(r" or categories=\[[^\]]*\]", "", error.reason)
-        reason = reason.replace("labels='tags'", "--tags NAME")
-        reason = re.sub(
-            r"pass encoding=.*",
-            "convert the file to UTF-8 first (iconv -f latin1 -t utf-8)",
-            reason,
-        )
-        reason = _KEYWORD.sub(_as_option, reason)
-        if reason == error.reason:
-            raise
-        raise DataError(reason, file=error.file, line=error.line) from error
-
-
-def _as_option(match: re.Match[str]) -> str:
-    value = re.sub(r"[\[\]' ]", "", match[2])
-    name = "label-columns" if match[1] == "labels" else match[1]
-    return f"--{name} {value}".rstrip()

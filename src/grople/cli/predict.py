@@ -6,15 +6,26 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grople.cli import options as o
-from grople.cli.console import progress
-
-if TYPE_CHECKING:
-    from grople.tagging.predicting import TaggedRow
+from grople.cli.console import make_console, progress
+from grople.tagging import (
+    FORMATS,
+    Explainer,
+    Selection,
+    TaggedRow,
+    check_embeddings,
+    load_embeddings,
+    load_tagger,
+    open_tagger_records,
+    tag_records,
+    with_embeddings,
+    write_tags,
+)
+from grople.tagging import output as open_output
 
 __all__ = ["EXAMPLES", "predict"]
 
@@ -25,10 +36,11 @@ Examples:
   grople predict tags.grople new.csv --to csv -o tagged.csv --id name --top-k 5
   grople predict tags.grople new.jsonl --threshold 0.5 --explain
 """
-FORMATS = ("jsonl", "csv", "extreme")
 
 
+@o.takes("reading", o.READING)
 def predict(
+    *,
     model: o.Model,
     data: Annotated[
         str,
@@ -39,13 +51,13 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help="The file to write [standard output]."),
     ] = None,
     to: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FORMAT",
             callback=o.one_of(FORMATS),
-            help="Format of the tags: jsonl, csv, or extreme (lines of label:probability).",
+            help="Format of the tags: jsonl, csv, or extreme (lines of label:probability) [jsonl].",
         ),
-    ] = "jsonl",
+    ] = None,
     top_k: Annotated[
         int | None, typer.Option("--top-k", metavar="K", min=1, help="The K most probable labels.")
     ] = None,
@@ -60,11 +72,10 @@ def predict(
             "--explain", help="Say which features and other labels are behind each label, exactly."
         ),
     ] = False,
-    format: o.Format = None,
-    text: o.Text = None,
-    id: o.Id = None,
-    missing: o.Missing = None,
+    reading: dict[str, Any],
+    embeddings: o.Embeddings = None,
     quiet: o.Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines: --to jsonl.")] = False,
 ) -> None:
     """Tag the records of a file, or of the standard input, in blocks.
 
@@ -72,52 +83,46 @@ def predict(
     any text format with --format. Labels come with probabilities, most probable first; --top-k and
     --threshold replace the model's decision, and cut it short where --decision is given too.
     """
-    from grople.features import without_interactions
-    from grople.tagging.explaining import Explainer
-    from grople.tagging.fitting import load_tagger
-    from grople.tagging.predicting import Selection, label_names, tag_records
-    from grople.tagging.records import open_records
-    from grople.tagging.writing import output as open_output
-    from grople.tagging.writing import write_tags
-
+    to = to or "jsonl"
+    if json and to != "jsonl":
+        raise typer.BadParameter(f"--json is --to jsonl, not --to {to}")
     if explain and to != "jsonl":
         raise typer.BadParameter("--explain needs room that only --to jsonl has")
+    rule = o.parse_decision(decision)
     if output is not None and os.fspath(output) != "-" and Path(output).is_file():
         o.check_target(Path(output), data, model)
     tagger = load_tagger(model)
-    fitted = tagger.model
-    rule = o.parse_decision(decision)
+    features = tagger.features
     if rule is not None:
-        fitted.set_params(decision=rule)
-        _ = fitted.fitted_model_  # what cannot be decided shows before anything is written
-    labels, names = label_names(fitted), tagger.features.names.tolist()
-    single = without_interactions(tagger.features).names.tolist()
+        tagger.model.set_params(decision=rule)
+        _ = tagger.model.fitted_model_  # what cannot be decided shows before anything is written
+    fitted = tagger.classifier
+    dense = None if embeddings is None else load_embeddings(embeddings)
+    check_embeddings(features, dense)
+    labels = [str(label) for label in fitted.classes_]
     # The format of the file that was learnt from says nothing about this one.
-    reading = o.make_reading(
-        text=text, ids=id, missing=missing, base=tagger.reading.for_records(format)
-    )
-    blocks_of = open_records(
-        data,
-        reading,
-        feature_names=None if tagger.texts else single,
-        n_features=len(single),
-        label_names=labels,
-        remark=o.remarks(quiet),
-    )
+    how = o.make_reading(reading, tagger.reading.for_records(None))
+    explainer = Explainer(tagger.model, features.names.tolist(), labels) if explain else None
+    if explainer is not None and explainer.is_partial and not quiet:
+        make_console(stderr=True).print(
+            "Note: explained is the linear expert's score, which counts with those of others; "
+            "grople fit --experts linear keeps to it",
+            style="yellow", soft_wrap=True,
+        )  # fmt: skip
     # On a terminal the tags themselves show that it goes on.
     silent = quiet or (output is None and sys.stdout.isatty())
     with (
-        o.command_words(),
         progress(silent) as report,
-        blocks_of as blocks,
+        open_tagger_records(tagger, data, how) as records,
         open_output(output, sys.stdout.buffer) as stream,
     ):
+        blocks = records if dense is None else with_embeddings(records, dense)
         tagged = tag_records(
             fitted,
             blocks,
-            tagger.features,
+            features,
             selection=Selection.of(top_k, threshold, rule),
-            explainer=Explainer(fitted, names, labels) if explain else None,
+            explainer=explainer,
         )
         write_tags(_counted(tagged, report), stream, to, labels)
 

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from grople.datasets._reading import MAX_COLUMNS
 from grople.errors import DataError
+from grople.files import csr_complaint
+from grople.metrics import label_indicator
 
 __all__ = [
-    "MAX_COLUMNS",
     "NUMBER",
     "binary_labels",
-    "check_missing_rule",
     "checked_csr",
     "compact",
     "finite_features",
-    "label_matrix",
     "number_or_reason",
-    "one_hot",
     "rises_within_rows",
-    "spread_labels",
     "stacked",
+    "zeros_and_ones",
 ]
 
-#: Column indices are 32-bit integers, as in scipy and scikit-learn.
-MAX_COLUMNS = 2**31 - 1
 #: A number as data files write it; Python's own ``float`` also takes ``1_000`` and ``nan``.
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
-_MISSING_RULES = ("error", "zero", "nan")
 _NOT_FINITE = ("nan", "inf", "infinity")
-
-
-def check_missing_rule(rule: str) -> None:
-    """Refuse an unknown rule for missing values."""
-    if rule not in _MISSING_RULES:
-        raise ValueError(f"missing must be one of {_MISSING_RULES}, not {rule!r}")
 
 
 def number_or_reason(text: str) -> float | str:
@@ -73,67 +62,31 @@ def compact(X: Any) -> Any:
     return sp.csr_array(X) if 10 * np.count_nonzero(X) < cells else X
 
 
-def stacked(parts: list[Any], width: int) -> Any:
-    """Return blocks of rows as one matrix, sparse if any block is."""
-    if not parts:
-        return np.empty((0, width))
-    if any(map(sp.issparse, parts)):
-        return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))
-    return np.concatenate(parts)
-
-
-def one_hot(codes: Any, n_values: int) -> Any:
-    """Return one column a value, with a one where the code says so and nothing where it is NaN."""
-    known = np.flatnonzero(~np.isnan(codes))
-    columns = codes[known].astype(np.int32)
-    return sp.csr_array((np.ones(known.size), (known, columns)), shape=(codes.size, n_values))
-
-
-def label_matrix(rows: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
-    """Return the tags of each row as a CSR array of ones, and their names in order."""
-    position: dict[str, int] = {}
-    indices: list[int] = []
-    indptr = [0]
-    for tags in rows:
-        indices.extend(position.setdefault(tag, len(position)) for tag in dict.fromkeys(tags))
-        indptr.append(len(indices))
-    names = sorted(position)
-    rank = np.empty(len(names), dtype=np.int32)
-    rank[[position[name] for name in names]] = np.arange(len(names))
-    columns = rank[np.array(indices, dtype=np.int64)]
-    ones = np.ones(columns.size, dtype=np.int64)
-    return sp.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, len(names))), names
-
-
-def spread_labels(Y: Any, names: Sequence[str], known: Sequence[str]) -> Any:
-    """Return labels with the columns of those known; others stand behind."""
-    place = {name: i for i, name in enumerate([*known, *(n for n in names if n not in set(known))])}
-    columns = np.array([place[name] for name in names], dtype=np.intp)
-    Y = sp.coo_array(Y)
-    return sp.csr_array((Y.data, (Y.row, columns[Y.col])), shape=(Y.shape[0], len(place)))
+def stacked(parts: list[Any]) -> Any:
+    """Return blocks of rows as one matrix as wide as the widest, sparse if any block is."""
+    if len(parts) == 1:
+        return parts[0]
+    if not any(map(sp.issparse, parts)):
+        return np.concatenate(parts)
+    parts = [sp.csr_array(part) for part in parts]
+    shape = sum(part.shape[0] for part in parts), max(part.shape[1] for part in parts)
+    counts = np.concatenate([np.diff(part.indptr) for part in parts])
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    data, indices = (
+        np.concatenate([getattr(part, field) for part in parts]) for field in ("data", "indices")
+    )
+    return sp.csr_array((data, indices, indptr), shape=shape)
 
 
 def checked_csr(
     part: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int], file: str
 ) -> Any:
     """Assemble a CSR array from parts of a file, refusing any that do not fit together."""
-    rows, columns = shape
-    for key, array in (("indices", indices), ("indptr", indptr)):
-        if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise DataError(f"{part}: {key} must be a list of integers", file=file)
-    if not (rows >= 0 and 0 <= columns <= MAX_COLUMNS):
-        raise DataError(f"{part} claims to be {rows:,} × {columns:,}", file=file)
-    if data.ndim != 1 or data.size != indices.size:
-        raise DataError(f"{part}: {data.size} values but {indices.size} indices", file=file)
-    if (
-        indptr.size != rows + 1
-        or indptr[0] != 0
-        or indptr[-1] != indices.size
-        or (indptr[1:] < indptr[:-1]).any()
-    ):
-        raise DataError(f"{part}: indptr does not describe {rows:,} rows", file=file)
-    if indices.size and (indices.min() < 0 or indices.max() >= columns):
-        raise DataError(f"{part}: an index is out of range: {columns:,} columns", file=file)
+    complaint = csr_complaint(data, indices, indptr, shape)
+    if shape[1] > MAX_COLUMNS:
+        complaint = f"claims to be {shape[0]:,} × {shape[1]:,}"
+    if complaint is not None:
+        raise DataError(f"{part}: {complaint}", file=file)
     narrow = np.int32 if indices.size <= MAX_COLUMNS else np.int64
     return sp.csr_array(
         (data, indices.astype(narrow, copy=False), indptr.astype(narrow, copy=False)), shape=shape
@@ -151,10 +104,23 @@ def finite_features(X: Any, file: str) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
+def zeros_and_ones(values: Any) -> tuple[Any, int | None]:
+    """Return labels as written with −1 as 0, and the place of the first that is no label."""
+    values = np.where(values == -1, 0, values)
+    wrong = np.flatnonzero((values != 0) & (values != 1))
+    return values, int(wrong[0]) if wrong.size else None
+
+
 def binary_labels(Y: Any, file: str) -> Any:
     """Return labels given as 0/1 or −1/1 as a sparse array of ones."""
-    values = Y.data if sp.issparse(Y) else Y
-    if values.dtype.kind not in "fiub" or not np.isin(values, (-1, 0, 1)).all():
-        raise DataError("labels must be 0 and 1, or -1 and 1", file=file)
-    ones = Y == 1
-    return ones if sp.issparse(ones) else sp.csr_array(ones)
+    if Y.dtype.kind not in "fiub":
+        raise DataError(f"labels are {Y.dtype}, not zeros and ones", file=file)
+    if sp.issparse(Y):
+        Y = sp.csr_array(Y)
+        Y.data = zeros_and_ones(Y.data)[0]
+    else:
+        Y = zeros_and_ones(Y)[0]
+    try:
+        return label_indicator(Y, "the label matrix") if 0 not in Y.shape else sp.csr_array(Y)
+    except ValueError as error:
+        raise DataError(str(error), file=file) from error

@@ -15,6 +15,7 @@ from grople.decision._decision import Decision
 from grople.decision._evidence import HeldOut, HeldOutBlock
 from grople.decision._expected import best_prefix, expected_measures
 from grople.decision._fit import fit_decision
+from grople.decision._hierarchy import LabelHierarchy
 from grople.decision._network import Networks, network_log_odds, train_networks
 from grople.decision._reranker import Reranker
 from grople.decision._rules import (
@@ -36,6 +37,7 @@ __all__ = [
     "Decision",
     "HeldOut",
     "HeldOutBlock",
+    "LabelHierarchy",
     "Networks",
     "NumpyOps",
     "Reranker",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -23,6 +23,7 @@ from grople.solver import FittedModel
 
 __all__ = [
     "LabelClassifier",
+    "index_of",
     "no_progress",
     "row_by_row",
     "seed_of",
@@ -110,41 +111,62 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Return the labels, in the container that the training labels came in.
 
+        Tags become a sparse matrix with a column for each of ``classes_``.
+
         Parameters
         ----------
         X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
             Features. For a Dask array a Dask array is returned.
         """
-        index = X.index if hasattr(X, "iloc") else None  # a list has an index of its own
+        index = index_of(X)
         X = self._validate_rows(X)
-        rule, model = check_rule(self.decision), self.fitted_model_
         if self._targets.kind != "multilabel":
-            return self._targets.decode_scores(model.scores(X))
-        if self._needs_evidence and not self._has_evidence:
-            raise ValueError(
-                f"decision={self.decision!r} needs held-out scores, which a fit with "
-                "decision='sign' or a number, or without folds, does not compute: fit again with "
-                "this decision"
-            )
-        return self._targets.decode(model.labels(X, rule), index)
+            return self._targets.decode_scores(self.fitted_model_.scores(X))
+        return self._targets.decode(self._decided_labels(X), index)
+
+    def predict_tags(self, X: Any) -> list[Any]:
+        """Return the names of the labels of each row, in lists, tuples or sets as `fit` got them.
+
+        Parameters
+        ----------
+        X : array, sparse array or DataFrame of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        list of list, tuple or set
+
+        Examples
+        --------
+        >>> from grople import GroPLE
+        >>> model = GroPLE(decision="sign").fit([[0.0], [1.0], [2.0]], [["a"], ["a"], ["a", "b"]])
+        >>> model.predict_tags([[0.0], [2.0]])
+        [['a'], ['a', 'b']]
+        """
+        X = self._validate_rows(X)
+        if self._targets.kind != "multilabel":
+            raise ValueError("the model gives one class a row, not tags: use predict")
+        return self._targets.decode_tags(self._decided_labels(X))
 
     @row_by_row
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each label (of each class for a 1-d target).
 
         Label probabilities are calibrated on held-out scores of the kept rows, or from the moments
-        where no rows are kept or the decision needs none (``"sign"`` or a number). Class
-        probabilities follow the scores, so that the predicted class is the most probable one.
+        where no rows are kept or the decision needs none (``"sign"`` or a number), and come in a
+        DataFrame where the training labels did. Class probabilities follow the scores, so that the
+        predicted class is the most probable one.
 
         Parameters
         ----------
         X : array, sparse array, DataFrame or Dask array of shape (n_rows, n_features)
             Features. For a Dask array a Dask array is returned.
         """
+        index = index_of(X)
         X = self._validate_rows(X)
         model = self.fitted_model_
         if self._targets.kind == "multilabel":
-            return model.probabilities(X)
+            return self._targets.decode_values(model.probabilities(X), index)
         scores = model.scores(X)
         if len(self._targets.classes) == 1:
             return np.ones((scores.shape[0], 1))
@@ -166,6 +188,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         if self._targets.kind == "multilabel":
             y, _ = encode(y, self._targets)
             predicted, _ = encode(predicted, self._targets)
+            predicted.resize(y.shape)  # labels that the model does not know are given to no row
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     @property
@@ -213,10 +236,19 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         if not targets.n_columns:
             raise ValueError("y has no columns: there is no label to learn")
         self._set_targets(targets)
-        if B.shape[1] < targets.n_columns:
-            shape = (B.shape[0], targets.n_columns)
-            B = sp.csr_array((B.data, B.indices, B.indptr), shape=shape)
+        B.resize((B.shape[0], targets.n_columns))
         return (X, B, None) if sample_weight is None else weighted_rows(X, B, sample_weight)
+
+    def _decided_labels(self, X: Any) -> Any:
+        """Return the labels of validated rows as a CSR array."""
+        rule, model = check_rule(self.decision), self.fitted_model_
+        if self._needs_evidence and not self._has_evidence:
+            raise ValueError(
+                f"decision={self.decision!r} needs held-out scores, which a fit with "
+                "decision='sign' or a number, or without folds, does not compute: fit again with "
+                "this decision"
+            )
+        return model.labels(X, rule)
 
     def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -227,10 +259,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         return type(self)(**self.get_params(deep=False))
 
     def _for_prediction(self) -> Self:
-        """Return one that predicts the same and holds no rows: it travels to workers."""
+        """Return one that predicts the same as arrays and holds no rows: it travels to workers."""
         check_is_fitted(self)
         _ = self.fitted_model_
-        return copy(self)
+        alike = copy(self)
+        if alike._targets.container == "frame":
+            alike._targets = replace(self._targets, container="array")
+        return alike
 
     def _set_targets(self, targets: Targets) -> None:
         self._targets = targets
@@ -239,6 +274,11 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
             self.label_names_in_ = targets.classes
         else:
             self.__dict__.pop("label_names_in_", None)
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a DataFrame; a list has a method of that name."""
+    return X.index if hasattr(X, "iloc") else None
 
 
 def weighted_rows(X: Any, B: Any, sample_weight: Any) -> tuple[Any, Any, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grople.datasets._atomic import written
+from grople.files import written
 
 __all__ = ["write_text"]
 

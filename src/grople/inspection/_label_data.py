@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from grople.inspection._report import ModelReport
+from grople.inspection._terms import TERMS
 from grople.inspection._weights import Ranked
 
 __all__ = ["label_columns"]
@@ -28,6 +29,7 @@ def label_columns(report: ModelReport) -> dict[str, Any]:
         "rows": _column(report.frequencies),
         "precision": _column(None if quality is None else quality.average_precision),
         "auc": _column(None if quality is None else quality.auc),
+        "about": {"AP": TERMS["average precision"], "AUC": TERMS["AUC"]},
         "featureNames": [report.feature_names[i] for i in used],
         "features": _pairs(top),
         "nearest": _pairs(report.nearest),

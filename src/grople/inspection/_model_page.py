@@ -75,7 +75,7 @@ def model_page(
     report = model if isinstance(model, ModelReport) else inspect_model(model, feature_names)
     styles = _group_styles(report)
     groups = {g.number: {"name": g.name, **styles[g.number]._asdict()} for g in report.groups}
-    drawn = {"styles": groups, "noGroup": NO_GROUP._asdict()}
+    drawn = {"styles": groups, "noGroup": styles[-1]._asdict()}
     shown: dict[str, tuple[str, list[Part]]] = {
         "overview": ("How good is it?", _overview(report)),
         "map": ("Map of the labels", _map(report, styles)),
@@ -99,7 +99,7 @@ def model_page(
 def _group_styles(report: ModelReport) -> dict[int, GroupStyle]:
     """Return how each group is drawn, the largest in the clearest colours; −1 is no group."""
     styles = {group.number: group_style(i) for i, group in enumerate(report.groups)}
-    return styles | {-1: NO_GROUP}
+    return styles | {-1: NO_GROUP if styles else group_style(0)}
 
 
 def _overview(report: ModelReport) -> list[Part]:

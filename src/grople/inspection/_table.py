@@ -69,7 +69,7 @@ class Cell:
     shade : float, optional
         A difference in [−1, 1]: positive is tinted as better, negative as worse.
     bar : float, optional
-        A share in [0, 1] of the longest bar, drawn after the text.
+        A share in [0, 1] of the longest bar, drawn after the text; best in a column of its own.
     title : str
         A remark, shown when pointed at.
     """

@@ -156,18 +156,21 @@ def _label_table(report: ModelReport, labels: Array, caption: str) -> Table:
         effects = [report.top_features.of(i, report.feature_names) for i in labels]
         speaking = [[name for name, effect in each if effect > 0] for each in effects]
         columns["features that speak for it"] = [", ".join(names[:SHOWN]) for names in speaking]
-    return Table(list(columns), list(zip(*columns.values(), strict=True)), caption)
+    note = "" if report.quality is None else f"AP is average precision; AP and AUC {report.source}."
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), caption, note)
 
 
 def _measures_table(methods: dict[str, dict[str, float]], caption: str) -> Table:
     """Return the measures of methods, the best of each in bold."""
-    measures = list(next(iter(methods.values())))
+    *_, measures = methods.values()  # those of the model, which comes last
     best = {m: max(means.get(m, -np.inf) for means in methods.values()) for m in measures}
     rows: list[list[Any]] = []
     for name, means in methods.items():
         values = [(means.get(m), "bold" if means.get(m) == best[m] else "") for m in measures]
         rows.append([name, *(Cell(value, emphasis=emphasis) for value, emphasis in values)])
-    return Table(["method", *(m.replace("_f1", "-F1") for m in measures)], rows, caption)
+    return Table(
+        ["method", *(m.replace("_f1", "-F1").replace("_", " ") for m in measures)], rows, caption
+    )
 
 
 def _expert_table(report: ModelReport) -> Table:
@@ -176,13 +179,14 @@ def _expert_table(report: ModelReport) -> Table:
     rows = [
         [
             each.get("expert"),
-            Cell(each.get("weight"), bar=each.get("weight", 0.0) / largest),
+            each.get("weight"),
+            Cell("", bar=each.get("weight", 0.0) / largest),
             each.get("log_loss"),
             each.get("seconds"),
         ]
         for each in report.experts
     ]
-    columns, caption = ["expert", "weight", "log loss", "seconds"], "Importance by [expert](?)"
+    columns, caption = ["expert", "weight", "", "log loss", "seconds"], "Importance by [expert](?)"
     return Table(columns, rows, caption, "Log loss: of the expert alone. Weight 0: left out.")
 
 

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from grople.moments import LabelMoments
+from grople.optim import single_threaded
 from grople.solver import FittedModel, LinearScores
 
 __all__ = ["Ranked", "Weights", "labels_seen_together", "linear_weights", "strongest"]
@@ -131,9 +132,11 @@ class Weights:
             places = PCA(2, random_state=0).fit_transform(points)
         else:
             perplexity = min(NEIGHBOURS, (L - 1) / 3)
-            places = TSNE(
-                init="pca", perplexity=perplexity, max_iter=STEPS, random_state=0
-            ).fit_transform(points)
+            tsne = TSNE(init="pca", perplexity=perplexity, max_iter=STEPS, random_state=0)
+            # Its threads wait for each other at every step: on a busy machine, several times as
+            # long as one thread takes.
+            with single_threaded():
+                places = tsne.fit_transform(points)
         low = places.min(axis=0)
         extent = np.maximum(places.max(axis=0) - low, np.finfo(np.float32).tiny)
         return (places - low) / extent

@@ -28,8 +28,8 @@ def share_words(precision: float, recall: float) -> str:
 
     Examples
     --------
-    >>> share_words(0.72, 0.99)
-    'Of ten labels it gives, **seven are right**; of ten labels that rows carry, **it finds all ten**'
+    >>> share_words(0.72, 0.12)
+    'Of ten labels it gives, **seven are right**; of ten labels that rows carry, **it finds one**'
     """
     found = _of_ten(recall).rpartition(" ")[0]
     return (

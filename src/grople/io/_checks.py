@@ -18,7 +18,7 @@ from grople.solver import FittedModel
 
 __all__ = ["check_model"]
 
-CONTAINERS = ("array", "csr_array", "csr_matrix", "frame")
+CONTAINERS = ("array", "csr_array", "csr_matrix", "frame", "list", "tuple", "set")
 KINDS = ("multilabel", "binary", "multiclass")
 
 
@@ -113,9 +113,9 @@ def _check_prediction(model: Any, n_features: int) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about feature names, which the row has none of
-            if model._targets.container != "frame":
-                model.predict(row)
-            model.predict_proba(row)
+            plain = model._for_prediction()
+            plain.predict(row)
+            plain.predict_proba(row)
     except ModelFileError:
         raise
     except Exception as error:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from grople.errors import ModelFileError
+from grople.files import csr_complaint
 from grople.io._container import DTYPES, NAMES, Container
 from grople.io._json import parse_json, write_json
 from grople.io._storable import RECORDS, is_stored_as, stored_class
@@ -288,13 +289,9 @@ def _characters(codes: Array, kind: Any) -> Array:
 def _check_sparse(parts: list[Array], rows: int, columns: int) -> None:
     """Refuse places outside the matrix, which compiled code would follow anywhere."""
     data, indices, indptr = parts
-    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        raise ModelFileError("the places of a sparse matrix are not whole numbers")
-    fits = 0 <= rows == len(indptr) - 1 and len(data) == len(indices) == indptr[-1]
-    if not fits or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise ModelFileError("the rows of a sparse matrix do not fit its size")
-    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
-        raise ModelFileError("a sparse matrix has entries outside of it")
+    complaint = csr_complaint(data, indices, indptr, (rows, columns))
+    if complaint is not None:
+        raise ModelFileError(f"a sparse matrix does not fit together: {complaint}")
 
 
 @functools.cache

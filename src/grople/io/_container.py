@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.datasets._atomic import written
 from grople.errors import DataError, ModelFileError
+from grople.files import written
 from grople.io._json import parse_json, write_json
 
 __all__ = ["DTYPES", "NAMES", "Container", "open_container", "write_container"]

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grople.datasets._atomic import written
 from grople.decision import Decision
 from grople.errors import DataError, ModelFileError
 from grople.estimators import LabelClassifier
 from grople.experts import Stack
 from grople.features import Features, PlainFeatures
+from grople.files import written
 from grople.io._graph import Graph, Value
 from grople.io._onnx_experts import stack_scores
 from grople.io._onnx_reranker import one_for_zero, reranked, tables_fit

@@ -66,7 +66,7 @@
 
   function head() {
     return make("thead", {}, make("tr", {}, ...columns.map((column) => {
-      const button = make("button", { type: "button" }, column.title);
+      const button = make("button", { type: "button", title: data.about[column.title] ?? "" }, column.title);
       const cell = make("th", { scope: "col", className: column.show ? "number" : "" }, button);
       if (column.title === state.sort) {
         cell.setAttribute("aria-sort", state.direction > 0 ? "ascending" : "descending");
