@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 from benchmarks import data_folder, table
 from grople import GroPLE
 from grople.metrics import reliability_curve
-from grople.study.splits import FOLDS, split
+from grople.study import N_FOLDS, load_fold
 
 #: Minutes of work that says nothing of speed: only run when asked for.
 ON_REQUEST = True
@@ -36,7 +36,7 @@ PICTURE = Path("build/calibration.png")
 
 def candidates(dataset: str, fold: int) -> tuple[Any, Any]:
     """Return the probabilities of the most probable labels of each test row, and which are true."""
-    part = split(dataset, fold)
+    part = load_fold(dataset, fold)
     model = GroPLE(random_state=0).fit(normalize(part.X), part.B)
     chances, truths = [], []
     for first in range(0, part.X_test.shape[0], BLOCK):
@@ -54,7 +54,7 @@ def run(quick: bool = False) -> str:
     rows, drawn = [], {}
     for name in QUICK if quick else DATASETS:
         started = time.process_time()
-        found = [candidates(name, fold) for fold in range(2 if quick else FOLDS)]
+        found = [candidates(name, fold) for fold in range(2 if quick else N_FOLDS)]
         seconds = time.process_time() - started
         chances, truth = (np.concatenate(part) for part in zip(*found, strict=True))
         drawn[name] = truth, chances
@@ -63,7 +63,7 @@ def run(quick: bool = False) -> str:
         shown = [f"{error:.4f}" for error in errors]
         rows.append([name, f"{len(chances):,}", *shown, f"{seconds:.0f}"])
     draw(drawn)
-    folds = [f"fold {i + 1}" for i in range(2 if quick else FOLDS)]
+    folds = [f"fold {i + 1}" for i in range(2 if quick else N_FOLDS)]
     told = f"\n\nThe curves: {PICTURE}"
     return table(["data", "test rows", "pooled", *folds, "CPU s"], rows) + told
 

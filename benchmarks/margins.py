@@ -20,7 +20,7 @@ from grople import GroPLE
 from grople.decision import METRIC_RULES
 from grople.folds import MultilabelStratifiedKFold
 from grople.metrics import evaluate
-from grople.study.splits import split
+from grople.study import load_fold
 
 #: Ten minutes of work that say little of speed: only run when asked for.
 ON_REQUEST = True
@@ -78,7 +78,7 @@ def run(quick: bool = False) -> str:
         return "The data sets are not here: set GROPLE_DATA."
     rows = []
     for name in QUICK if quick else DATASETS:
-        part = split(name, 0)
+        part = load_fold(name, 0)
         plain, plain_rows, seconds = measured(part.X, part.B, 0.0)
         for margin in MARGINS:
             values, each, spent = measured(part.X, part.B, margin)

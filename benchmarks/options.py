@@ -23,7 +23,7 @@ from grople import GroPLE, Solver
 from grople.decision import METRIC_RULES
 from grople.folds import MultilabelStratifiedKFold
 from grople.metrics import evaluate
-from grople.study.splits import split
+from grople.study import load_fold
 
 #: Half an hour of work that says nothing of speed: only run when asked for.
 ON_REQUEST = True
@@ -99,7 +99,7 @@ def run(quick: bool = False) -> str:
     gained: dict[str, list[Any]] = {}
     times: dict[str, list[float]] = {}
     for name in QUICK if quick else DATASETS:
-        part = split(name, 0)
+        part = load_fold(name, 0)
         plain, seconds = measured(part.X, part.B, usual(part.X), {})
         tried = [(label, usual(part.X), options) for label, options in OPTIONS.items()]
         if sp.issparse(part.X):

@@ -20,7 +20,7 @@ from benchmarks import data_folder
 from benchmarks.peers.table import FOLDER
 from grople.datasets import make_grouped_multilabel, read_examples
 from grople.features import fit_text
-from grople.study import splits
+from grople.study import load_data
 from grople.tagging import Examples
 
 __all__ = ["DATA", "QUICK", "Split", "stored_split"]
@@ -117,7 +117,7 @@ def _parts(name: str) -> tuple[Any, Any, Any, Any]:
         return _seen(sp.csr_array(data.X), data.Y, np.arange(learnt + tested) < learnt)
     if folder := data_folder():
         os.environ.setdefault("GROPLE_DATA", str(folder))
-    found = splits.data(name)
+    found = load_data(name)
     return _seen(sp.csr_array(found.X), found.B, found.folds != 0)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks import table
 from benchmarks.peers.harness import MEASURES, load_counts
-from benchmarks.peers.splits import stored_split
+from benchmarks.peers.splits import Split, stored_split
 from benchmarks.peers.table import COMPETITORS
-from grople.study.resampling import PairedBootstrap, paired_bootstrap
+from grople.study import Interval, RowRatio, paired_bootstrap
 
 __all__ = ["OURS", "bootstrap_table", "data_table", "goal_table", "seconds_to_fit"]
 
@@ -94,13 +94,13 @@ def bootstrap_table(found: Records, data: Iterable[str]) -> str:
         if OURS not in records:
             continue
         split = stored_split(dataset)
-        mine = {measure: load_counts(OURS, split, measure) for measure in MEASURES}
+        mine = {measure: row_ratio(OURS, split, measure) for measure in MEASURES}
         for name, record in records.items():
             if name.startswith("grople"):
                 continue
             cells = [dataset, COMPETITORS[name].what]
             for measure in MEASURES:
-                test = paired_bootstrap(mine[measure], load_counts(name, split, measure), measure)
+                test = paired_bootstrap(mine[measure], row_ratio(name, split, measure))
                 ratio = 100 * (records[OURS][measure] / record[measure] - 1)
                 cells += [share(record[measure]), interval(test), f"{ratio:+.1f} %"]
             rows.append(cells)
@@ -110,10 +110,15 @@ def bootstrap_table(found: Records, data: Iterable[str]) -> str:
     return table(head, rows)
 
 
-def interval(test: PairedBootstrap) -> str:
+def row_ratio(name: str, split: Split, measure: str) -> RowRatio:
+    """Return a measure of a competitor as sums over the test rows."""
+    counts = load_counts(name, split, measure)
+    return RowRatio.of(measure, counts.row_true, counts.row_pred, counts.row_tp)
+
+
+def interval(test: Interval) -> str:
     """Return a difference with its interval, in bold where it leaves zero out."""
-    text = f"{test.difference:+.3f} [{test.low:+.3f}, {test.high:+.3f}]"
-    return f"**{text}**" if test.certain else text
+    return f"**{test}**" if test.side else str(test)
 
 
 def goal_table(found: Records, data: Iterable[str]) -> str:

@@ -1,13 +1,34 @@
-"""A tiny data set as a file, for every worker process to read."""
+"""A tiny data set as a file, for every worker process to read, and made-up stores."""
 
 from __future__ import annotations
 
 import pytest
 
 from grople.datasets import make_grouped_multilabel, write
-from grople.study.methods import METHODS
-from grople.study.splits import data
-from grople.study.units import Batch
+from grople.study import METRICS, PAPER_METHODS, Run, Scope, Store, printed_table, setting_text
+
+#: A setting of each method that belongs to the comparison.
+SETTINGS = {
+    "GroPLE": {
+        "n_components": 100, "n_groups": 10, "lambda_1": 1e-3, "lambda_2": 1.0, "alpha": 1.0,
+        "beta": 1.0,
+    },
+    "LLSF": {"alpha": 1.0, "beta": 1.0, "gamma": 0.1},
+    "FaIE": {"n_components": 0.5, "ridge": 1.0, "alpha": 1.0},
+    "MLSF": {"gamma": 1.0, "alpha": 0.0, "meta_label_size": 10, "solver": "libsvm"},
+    "BSVM": {"C": 1.0, "solver": "libsvm"},
+} | {name: {"n_components": 0.5, "ridge": 1.0} for name in ("PLST", "CPLST", "LEML")}  # fmt: skip
+
+
+def made_up(store, method, values, *, dataset="medical", task="published", setting=None, **more):
+    """Store a run for each fold whose four measures are one value."""
+    text = setting_text(SETTINGS[method] if setting is None else setting)
+    store.add(
+        [
+            (Run(task, dataset, method, fold, text), dict.fromkeys(METRICS, value) | more, 1.0)
+            for fold, value in enumerate(values)
+        ]
+    )
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +40,27 @@ def tiny(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def plan(tiny):
-    """A plan of 80 units that takes about a second."""
-    mark = data(tiny).fingerprint
-    return [
-        Batch("published", tiny, name, fold, mark, tuple(METHODS[name].quick_grid))
-        for name in ("GroPLE", "PLST", "LLSF", "LEML")
-        for fold in (0, 1)
-    ]
+def quick(tiny):
+    """The scope of a quick run on it."""
+    return Scope((tiny,), quick=True)
+
+
+@pytest.fixture(scope="session")
+def printed(tmp_path_factory):
+    """A store whose comparison is the paper's own table: five equal folds of each cell."""
+    store = Store(tmp_path_factory.mktemp("printed"))
+    means = printed_table("comparison")["mean"].unstack("metric").dropna()
+    store.add(
+        [
+            (
+                Run("published", dataset, method, fold, setting_text(SETTINGS[method])),
+                values.to_dict(),
+                1.0,
+            )
+            for (dataset, method), values in means.iterrows()
+            for fold in range(5)
+            if dataset != "bookmarks" and method in PAPER_METHODS
+        ]
+    )
+    store.note_plan(["comparison", "statistics"], {"quick": False})
+    return store

@@ -1,4 +1,4 @@
-"""Every experiment from plan to exhibit, on a tiny data set and on made-up stores."""
+"""Every experiment from plan to exhibit, on made-up stores and on the paper's own table."""
 
 from __future__ import annotations
 
@@ -7,104 +7,161 @@ import itertools
 import numpy as np
 import pytest
 
-from grople.study.engine import run
-from grople.study.experiments import EXPERIMENTS, Options, chosen
-from grople.study.experiments.comparison import protocol_cells
-from grople.study.figures import (
-    plot_critical_difference,
-    plot_grid,
-    plot_lines,
-    plot_pairs,
-    plot_presence,
+from grople.study import (
+    EXPERIMENTS,
+    METRICS,
+    PAPER_METHODS,
+    STUDY_DATASETS,
+    Run,
+    Scope,
+    Store,
+    find_experiments,
+    make_plan,
+    present_datasets,
+    printed_table,
+    setting_text,
 )
-from grople.study.methods import FIXED, METHODS, product
-from grople.study.published import METRICS, ours, published_ranks, published_table
-from grople.study.running import make_plan, present
-from grople.study.statistics import nemenyi
-from grople.study.store import Store
-from grople.study.units import Batch, batches
+from tests.study.conftest import SETTINGS, made_up
+
+FIXED = {
+    name: SETTINGS["GroPLE"][name] for name in ("n_components", "n_groups", "lambda_1", "lambda_2")
+}
+OTHERS = ("Ridge", "LinearSVC", "Logistic", "ExtraTrees")
+#: How far GroPLE is ahead of each method in the made-up nested comparison.
+GAPS = {name: 0.02 * (i - 3) for i, name in enumerate((*PAPER_METHODS, *OTHERS))} | {"GroPLE": 0.0}
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """A store whose comparison is the paper's own table: five equal folds of each cell."""
-    folder = tmp_path_factory.mktemp("printed")
-    table = published_table("comparison")
-    with Store(folder) as store:
-        for dataset in published_ranks("accuracy")[0]:
-            name = "genbase-authors" if dataset == "genbase" else dataset
-            for method in METHODS:
-                cells = {m: table[dataset, m, ours(method)].mean for m in METRICS}
-                setting = METHODS[method].known(name) or METHODS[method].grid[0]
-                for fold in range(5):
-                    batch = Batch("published", name, method, fold, "print", (setting,))
-                    store.add(batch, setting, cells, 1.0)
-        yield store
+def shown(name, store):
+    return EXPERIMENTS[name].show(store.read())
+
+
+def verdicts(name, store):
+    return [finding.verdict for finding in shown(name, store).findings]
+
+
+def values_of(table, row):
+    """The cells of a row by their column."""
+    cells = next(each for each in table.rows if each[0] == row)
+    return dict(zip(table.columns[1:], cells[1:], strict=True))
 
 
 def test_the_papers_own_table_differs_from_itself_by_nothing(printed):
-    exhibit = EXPERIMENTS["comparison"].show(printed)
-    tables = dict(exhibit.tables)
-    assert set(tables) >= {f"published_{metric}" for metric in METRICS}
+    exhibit = shown("comparison", printed)
     for metric in METRICS:
-        table = tables[f"published_{metric}"]
+        table = exhibit.tables[f"published_{metric}"]
         assert len(table.rows) == 12  # eleven data sets and the average rank
-        gaps = [cell.value for row in table.rows[:-1] for cell in row[3::3]]
-        np.testing.assert_allclose(gaps, 0.0, atol=1e-12)
-    (first,) = [finding for finding in exhibit.findings if finding.claim == 1]
-    assert first.verdict == "confirmed"
-    assert "equal within .005 in 352" in " ".join(exhibit.notes)
-
-
-def test_average_ranks_of_the_papers_table_are_the_printed_ones(printed):
-    """Up to ties that the printed digits made: half a rank on a few of eleven data sets."""
-    table = dict(EXPERIMENTS["comparison"].show(printed).tables)["published_accuracy"]
-    ours_, theirs = (
-        np.array([cell.value for cell in table.rows[-1][i::3]], dtype=float) for i in (1, 2)
-    )
-    np.testing.assert_allclose(ours_, theirs, atol=0.1)
+        cells = [cell for row in table.rows[:-1] for cell in row[1:]]
+        assert all(cell.shade == pytest.approx(0.0, abs=1e-9) for cell in cells)
+        means = printed_table("comparison")["mean"]
+        assert values_of(table, "medical")["GroPLE"].value == means["medical", metric, "GroPLE"]
+    assert [finding.verdict for finding in exhibit.findings] == ["confirmed"]
+    assert "equal within 0.005 in 352" in " ".join(exhibit.notes)
+    # Up to ties that the printed digits made: half a rank on a few of eleven data sets.
+    ranks = values_of(exhibit.tables["published_accuracy"], "average rank")
+    assert ranks["GroPLE"].value == pytest.approx(1.68, abs=0.1)
 
 
 def test_the_tests_over_the_papers_table_are_the_printed_ones(printed):
-    exhibit = EXPERIMENTS["statistics"].show(printed)
-    tables = dict(exhibit.tables)
-    assert tables["published"].rows[0][1].value == pytest.approx(7.758, abs=0.3)
-    misprint = [row for row in tables["printed"].rows if "corrected" in row[0]]
-    assert misprint[0][1].value == pytest.approx(8.801, abs=0.001)
-    assert len(tables["printed"].rows) == 5
-    assert len(exhibit.figures) == 8  # printed and ours, four measures each
-    assert exhibit.findings[0].verdict == "confirmed"
+    exhibit = shown("statistics", printed)
+    found = values_of(exhibit.tables["published"], "accuracy")
+    assert found["F_F"].value == pytest.approx(7.758, abs=0.3)
+    misprint = values_of(exhibit.tables["printed"], "example-F1")
+    assert misprint["F_F"].value == pytest.approx(8.801, abs=0.001)
+    assert len(exhibit.pictures) == 8  # printed and ours, four measures each
+    assert [finding.verdict for finding in exhibit.findings] == ["confirmed"]
+    assert exhibit.notes[0].startswith("The printed F_F follow from the printed ranks")
     assert any("instead of 36" in note for note in exhibit.notes)
+    texts = [text.get_text() for text in exhibit.pictures[0].drawn.texts]
+    assert any("GroPLE 1.68" in text for text in texts)
+
+
+def test_a_variant_of_grople_is_no_competitor_of_grople(printed, tmp_path):
+    store = Store(tmp_path)
+    places = printed.read()
+    for dataset in places["dataset"].unique():
+        for method in PAPER_METHODS:
+            values = places[(places["dataset"] == dataset) & (places["method"] == method)]
+            made_up(store, method, values["accuracy"], dataset=dataset)
+        made_up(store, "groplecv", [0.999] * 5, dataset=dataset, setting={})  # better everywhere
+    plain = shown("statistics", printed).tables["published"].rows[0]
+    row = shown("statistics", store).tables["published"].rows[0]
+    assert row[1].value == pytest.approx(plain[1].value)
+    assert verdicts("statistics", store) == ["confirmed"]
+    # Of two findings on claim 1 the first is about the paper's methods.
+    assert verdicts("comparison", store) == ["confirmed", "refuted"]
 
 
 def test_the_papers_setting_is_used_where_it_is_known(tmp_path):
-    known = METHODS["PLST"].known("medical")
-    with Store(tmp_path) as store:
-        for setting, value in ((known, 0.5), ({"n_components": 0.1, "ridge": 1.0}, 0.9)):
-            for name in ("medical", "debtags-mini"):
-                batch = Batch("published", name, "PLST", 0, "f", (setting,))
-                store.add(batch, setting, dict.fromkeys(METRICS, value), 0.1)
-        cells = protocol_cells(store, "published")
-    assert cells["medical", "PLST"].mean["accuracy"] == 0.5
-    assert cells["debtags-mini", "PLST"].mean["accuracy"] == 0.9  # the best of the grid
+    store = Store(tmp_path)
+    known = {"n_components": 0.7, "ridge": 1.0}
+    for dataset in ("medical", "debtags-mini"):
+        made_up(store, "PLST", [0.5], dataset=dataset, setting=known)
+        made_up(store, "PLST", [0.9], dataset=dataset, setting={"n_components": 0.1, "ridge": 1.0})
+    table = shown("comparison", store).tables["published_accuracy"]
+    assert values_of(table, "medical")["PLST"].value == 0.5
+    assert values_of(table, "debtags-mini")["PLST"].value == 0.9  # the best of the grid
 
 
 def test_other_dimensions_are_not_of_the_comparison(tmp_path):
-    usual = FIXED | {"alpha": 1.0, "beta": 1.0}
-    with Store(tmp_path) as store:
-        for setting in (usual, usual | {"n_groups": 5}, usual | {"alpha": 0.0}):
-            batch = Batch("published", "d", "GroPLE", 0, "f", (setting,))
-            store.add(batch, setting, dict.fromkeys(METRICS, setting["n_groups"] / 100), 0.1)
-        cells = protocol_cells(store, "published")
-    assert cells["d", "GroPLE"].setting == usual
+    store = Store(tmp_path)
+    for change, value in (({}, 0.1), ({"n_groups": 5}, 0.2), ({"alpha": 0.0}, 0.3)):
+        made_up(store, "GroPLE", [value], dataset="d", setting=SETTINGS["GroPLE"] | change)
+    table = shown("comparison", store).tables["published_accuracy"]
+    assert values_of(table, "d")["GroPLE"].value == 0.1
 
 
-def fill(folder, task, method, settings, value, dataset="medical"):
-    with Store(folder) as store:
-        for fold in range(2):
-            batch = Batch(task, dataset, method, fold, "f", tuple(settings))
-            for setting in settings:
-                store.add(batch, setting, dict.fromkeys(METRICS, value(setting)), 0.1)
+def test_methods_are_ranked_on_the_folds_that_all_of_them_ran(tmp_path):
+    store = Store(tmp_path)
+    for i in range(6):
+        # PLST's later folds are easier than the first: over its own folds it would come first.
+        made_up(store, "GroPLE", [0.5], dataset=f"data{i}")
+        made_up(store, "PLST", [0.4, 0.9, 0.9], dataset=f"data{i}")
+    made_up(store, "MLSF", [0.9], dataset="data0")  # run on few data sets: it empties no ranks
+    exhibit = shown("comparison", store)
+    ranks = values_of(exhibit.tables["published_accuracy"], "average rank")
+    assert (ranks["GroPLE"].value, ranks["PLST"].value, ranks["MLSF"]) == (1.0, 2.0, None)
+    (row,) = [r for r in exhibit.tables["published_pairs"].rows if r[:2] == ["PLST", "accuracy"]]
+    assert row[3].value == pytest.approx(0.1)
+    assert "over 6 data sets" in exhibit.findings[0].sentence
+
+
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory):
+    """A store of the nested protocol, every method on ten data sets, differences known."""
+    rng = np.random.default_rng(0)
+    store = Store(tmp_path_factory.mktemp("nested"))
+    # Ten: with fewer no p-value survives the correction over eleven methods.
+    for dataset, fold in itertools.product(STUDY_DATASETS, range(5)):
+        true = rng.integers(1, 6, 60)
+        for name, gap in GAPS.items():
+            values = {m: 0.5 - gap + rng.normal(0, 0.002) for m in METRICS}
+            counts = {"given": true.tolist(), "hits": rng.binomial(true, 0.5 - gap).tolist()}
+            rows = {"true": true.tolist()} | dict.fromkeys(METRICS, counts)
+            chosen = {metric: {"rows": "raw"} for metric in METRICS}
+            result = values | {"fit_seconds": 1.0 + gap, "chosen": chosen, "rows": rows}
+            store.add([(Run("nested", dataset, name, fold, '{"grid":"full"}'), result, 3.0)])
+    return store
+
+
+def test_a_nested_comparison_says_whom_grople_is_ahead_of_and_behind(nested):
+    exhibit = shown("comparison", nested)
+    assert len(exhibit.tables["nested_pairs"].rows) == 4 * 11
+    for other, measure, n, difference, folds, rows, p_value, adjusted in exhibit.tables[
+        "nested_pairs"
+    ].rows:
+        assert n == 10
+        assert difference.value == pytest.approx(GAPS[other], abs=0.002)
+        assert 0 < p_value.value <= adjusted.value
+        if GAPS[other]:
+            assert folds == ("10, 0, 0" if GAPS[other] > 0 else "0, 0, 10")
+        # Macro-F1 is no ratio of sums over rows.
+        assert (rows is None) == (measure == "macro-F1")
+        if rows and abs(GAPS[other]) > 0.1:
+            assert int(rows.split(",")[0 if GAPS[other] > 0 else 2]) >= 8
+    papers, everyone = exhibit.findings
+    assert papers.verdict == everyone.verdict == "refuted"
+    assert "ahead of FaIE, LEML, MLSF and BSVM and behind LLSF and PLST" in papers.sentence
+    assert "seconds a fit" in exhibit.tables["nested_chosen"].columns
 
 
 @pytest.mark.parametrize(
@@ -114,48 +171,37 @@ def fill(folder, task, method, settings, value, dataset="medical"):
         (lambda s: 0.3 + 0.1 * (s["lambda_1"] >= 10) + 0.1 * np.log10(s["lambda_2"]), "refuted"),
         (lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10), "partly"),
         # λ2 matters all the way up to 1, so that it is not stable there.
-        (
-            lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10) - 0.1 * np.log10(1e3 * s["lambda_2"]),
-            "partly",
-        ),
+        (lambda s: 0.7 - 0.1 * (s["lambda_1"] >= 10) - 0.1 * np.log10(s["lambda_2"]), "partly"),
     ],
-)
+)  # fmt: skip
 def test_sensitivity_says_what_the_numbers_say(tmp_path, value, verdict):
+    store = Store(tmp_path)
     weights = [10.0**k for k in range(-3, 3)]
-    settings = product(
-        n_components=[100],
-        n_groups=[5],
-        lambda_1=weights,
-        lambda_2=weights,
-        alpha=[1.0],
-        beta=[1.0],
-    )
-    fill(tmp_path, "published", "GroPLE", settings, value)
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS["sensitivity"].show(store)
+    for first, second in itertools.product(weights, weights):
+        pair = {"n_groups": 5, "lambda_1": first, "lambda_2": second}
+        made_up(store, "GroPLE", [value(pair)] * 2, setting=SETTINGS["GroPLE"] | pair)
+    exhibit = shown("sensitivity", store)
     assert [finding.verdict for finding in exhibit.findings] == [verdict]
-    assert exhibit.figures[0].draw().get_title() == "accuracy, medical"
+    assert [picture.title for picture in exhibit.pictures] == ["Accuracy on medical"]
 
 
 @pytest.mark.parametrize(
     ("value", "verdict"),
     [
-        (lambda s: 0.3 + 1e-4 * s["n_components"] * (1 < s["n_groups"] < 40), "confirmed"),
-        (lambda s: 0.3 + 0.02 * (s["n_groups"] == 1), "refuted"),
+        (lambda d, K: 0.3 + 1e-4 * d * (1 < K < 40), "confirmed"),
+        # K matters where d is small, one group is the best where it is large, and many do no harm.
+        (lambda d, K: 0.3 + 0.1 * (K == 1) * (d == 20) - 1e-3 * (K == 10), "refuted"),
+        (lambda d, K: 0.3, "partly"),
     ],
 )
 def test_groups_says_what_the_numbers_say(tmp_path, value, verdict):
-    settings = product(
-        n_components=[20, 60, 100], n_groups=[1, 10, 40], lambda_1=[1e-3], lambda_2=[1.0],
-        alpha=[1.0], beta=[1.0],
-    )  # fmt: skip
-    fill(tmp_path, "published", "GroPLE", settings, value)
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS["groups"].show(store)
-    found = exhibit.findings[0].verdict
-    # Falling from the best micro-F1 is one of three parts, and holds in the second case too.
-    assert found == verdict or (verdict == "refuted" and found == "partly")
-    assert len(exhibit.figures) == 2
+    store = Store(tmp_path)
+    for d, K in itertools.product((20, 60, 100), (1, 10, 40)):
+        shape = SETTINGS["GroPLE"] | {"n_components": d, "n_groups": K}
+        made_up(store, "GroPLE", [value(d, K)] * 2, setting=shape)
+    exhibit = shown("groups", store)
+    assert len(exhibit.pictures) == 2
+    assert [finding.verdict for finding in exhibit.findings] == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -164,149 +210,81 @@ def test_groups_says_what_the_numbers_say(tmp_path, value, verdict):
     [(0.05, 5, "confirmed"), (-0.05, 6, "refuted"), (-0.05, 5, "open"), (0.05, 4, "open")],
 )
 def test_ablation_says_what_the_numbers_say(tmp_path, gain, n, verdict):
-    settings = product(alpha=[0.0, 1.0], beta=[1.0], gamma=[0.1])
-    for i in range(n):
-        value = lambda s: 0.5 + gain * (s["alpha"] > 0)  # noqa: E731
-        fill(tmp_path, "published", "LLSF", settings, value, f"data{i}")
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS["ablation"].show(store)
-    assert [finding.verdict for finding in exhibit.findings] == [verdict]
+    store = Store(tmp_path)
+    for i, alpha in itertools.product(range(n), (0.0, 1.0)):
+        setting = SETTINGS["LLSF"] | {"alpha": alpha}
+        made_up(store, "LLSF", [0.5 + gain * alpha] * 2, dataset=f"data{i}", setting=setting)
+    assert verdicts("ablation", store) == [verdict]
 
 
 @pytest.mark.parametrize(("level", "best"), [(0.9, 2), (0.1, 0)])
-def test_dimension_says_what_the_numbers_say(tmp_path, level, best):
-    data = "debtags-mini"
-    shape = FIXED | {"alpha": 100.0, "beta": 1e-4}
-    sizes = [shape | {"n_components": d} for d in (17, 34)]
-    fill(tmp_path, "published", "GroPLE", sizes, lambda s: level, data)
-    for name in ("PLST", "CPLST", "LEML"):
-        fill(tmp_path, "published", name, product(n_components=[0.1, 0.2], ridge=[1.0]),
-             lambda s: 0.5, data)  # fmt: skip
-    fill(tmp_path, "published", "FaIE", product(n_components=[0.1, 0.2], ridge=[1.0], alpha=[1.0]),
-         lambda s: 0.4, data)  # fmt: skip
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS["dimension"].show(store)
+def test_dimension_compares_on_the_folds_that_grople_has(tmp_path, level, best):
+    store = Store(tmp_path)
+    for d, share in ((17, 0.1), (34, 0.2)):  # of 169 labels
+        shape = FIXED | {"alpha": 100.0, "beta": 1e-4, "n_components": d}
+        made_up(store, "GroPLE", [level], dataset="debtags-mini", setting=shape)
+        for name in ("PLST", "CPLST", "LEML", "FaIE"):
+            setting = SETTINGS[name] | {"n_components": share}
+            # Ahead over both folds, behind on the first.
+            made_up(store, name, [0.5, 1.0], dataset="debtags-mini", setting=setting)
+    exhibit = shown("dimension", store)
     assert exhibit.findings[0].verdict == "open"  # one data set
-    assert f"accuracy {best} of 2" in exhibit.findings[0].sentence
-    assert [row[0] for row in exhibit.tables[0][1].rows] == ["0.1L", "0.2L"]
+    assert f"accuracy {best}" in exhibit.findings[0].sentence
+    assert values_of(exhibit.tables["accuracy"], "0.1L")["GroPLE"].value == (1.0 if best else 5.0)
 
 
-def test_dimension_takes_one_fold_of_what_is_beyond_the_budget(tiny):
-    def folds(budget):
-        plan = EXPERIMENTS["dimension"].plan(Options((tiny,), budget=budget))
-        return {name: {b.fold for b in plan if b.method == name} for name in ("GroPLE", "PLST")}
-
-    every = set(range(5))
-    assert folds(600.0) == {"GroPLE": every, "PLST": every}
-    assert folds(0.0) == {"GroPLE": {0}, "PLST": every}
-
-
-def test_dimension_compares_on_the_folds_that_grople_ran(tmp_path):
-    def add(store, name, setting, fold, value):
-        batch = Batch("published", "debtags-mini", name, fold, "f", (setting,))
-        store.add(batch, setting, dict.fromkeys(METRICS, value), 0.1)
-
-    shape = FIXED | {"alpha": 100.0, "beta": 1e-4}
-    with Store(tmp_path) as store:
-        add(store, "GroPLE", shape | {"n_components": 17}, 0, 0.5)
-        for fold in (0, 1):
-            add(store, "GroPLE", shape | {"n_components": 34}, fold, 0.5)
-            for share, name in itertools.product((0.1, 0.2), ("PLST", "CPLST", "FaIE", "LEML")):
-                setting = {"n_components": share, "ridge": 1.0}
-                # Ahead over both folds, behind on the first.
-                add(store, name, setting, fold, 0.4 if fold == 0 else 0.8)
-        exhibit = EXPERIMENTS["dimension"].show(store)
-    ranks = {row[0]: row[2].value for row in exhibit.tables[0][1].rows}
-    assert ranks == {"0.1L": 1.0, "0.2L": 5.0}
-    assert "0.1L on debtags-mini (1 of 2 folds)" in exhibit.notes[0]
+def test_approximation_says_what_the_numbers_say(tmp_path):
+    store = Store(tmp_path)
+    shape = {"PLST": {"n_components": 0.8, "ridge": 1e-4}, "GroPLE": FIXED}
+    shape |= {"CPLST": shape["PLST"], "FaIE": shape["PLST"] | {"alpha": 1e3}}
+    order = ["GroPLE", "PLST", "CPLST", "FaIE"]
+    for i, name in itertools.product(range(5), order):
+        value = 0.9 - 0.1 * order.index(name)
+        dataset = f"data{i}"
+        made_up(store, name, [value], dataset=dataset, task="approximation", setting=shape[name])
+        made_up(store, name, [1 - value], dataset=dataset)  # PLST predicts worse than FaIE
+    assert verdicts("approximation", store) == ["confirmed", "confirmed"]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_empty_store_shows_nothing_and_says_so(name, tmp_path):
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS[name].show(store)
+def test_an_empty_store_shows_nothing(name, tmp_path):
+    exhibit = shown(name, Store(tmp_path))
     assert name == "statistics" or not exhibit.tables  # the printed ranks need no run
 
 
-@pytest.mark.parametrize("name", ["approximation", "heatmap", "cost"])
-def test_an_experiment_runs_from_plan_to_exhibit(name, tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr("grople.study.costs.REPEATS", 1)
-    plan = EXPERIMENTS[name].plan(Options((tiny,), quick=True, folds=(0, 1)))
-    if name == "cost":  # of the sizes two that differ in N alone: the others take as long again
-        plan = [b for b in plan if b.settings[0]["n_rows"] <= 2000][:2]
-    outcome = run(plan, tmp_path)
-    assert outcome.failures == []
-    with Store(tmp_path) as store:
-        exhibit = EXPERIMENTS[name].show(store)
-    assert exhibit.tables
-    assert exhibit.findings
-    for figure in exhibit.figures:
-        assert figure.draw().figure is not None
-        assert figure.alt
-
-
-def test_plans_are_merged_without_repetition(tiny):
-    options = Options((tiny,), quick=True, folds=(0,), protocols=("published",))
-    plans = [EXPERIMENTS[name].plan(options) for name in ("comparison", "statistics", "ablation")]
-    keys = [key for batch in batches(plans) for key in batch.unit_keys()]
-    assert len(keys) == len(set(keys))
-
-
-def test_a_quick_plan_is_a_part_of_the_whole(tiny):
-    kinds = {"quick": {"quick": True}, "full": {}}
-    sizes = {
-        kind: sum(len(b.settings) for b in make_plan(chosen(["all"]), [tiny], **extra))
-        for kind, extra in kinds.items()
-    }
-    assert sizes["quick"] * 10 < sizes["full"]
-
-
-def test_a_quick_run_takes_two_folds_and_one_of_the_embedded_data_set(tiny):
+def test_plans_are_merged_without_repetition_and_quick_ones_are_small(tiny, quick):
+    experiments = list(EXPERIMENTS.values())
+    small, whole = make_plan(experiments, quick), make_plan(experiments, Scope((tiny,)))
+    for plan in (small, whole):
+        assert len(set(plan)) == len(plan)
+    assert len(small) * 10 < len(whole)
     for dataset, folds in ((tiny, {0, 1}), ("debtags-mini", {0})):
-        plan = make_plan(chosen(["approximation"]), [dataset], quick=True)
-        assert {batch.fold for batch in plan} == folds
+        plan = make_plan([EXPERIMENTS["approximation"]], Scope((dataset,), quick=True))
+        assert {run.fold for run in plan} == folds
 
 
 def test_names_that_do_not_exist_are_told():
     with pytest.raises(ValueError, match="did you mean 'ablation'"):
-        chosen(["ablations"])
+        find_experiments(["ablations"])
     with pytest.raises(ValueError, match="comparison, statistics"):
-        chosen(["x"])
+        find_experiments(["x"])
     with pytest.raises(ValueError, match="published and nested"):
-        make_plan(chosen(["comparison"]), ["debtags-mini"], protocols=["nestled"])
-    with pytest.raises(ValueError, match="no method is called"):
-        make_plan(chosen(["comparison"]), ["debtags-mini"], methods=["SVMs"])
+        Scope(("debtags-mini",), protocols=("nestled",))
+    with pytest.raises(ValueError, match="the grids are full"):
+        Scope(("debtags-mini",), grid="large")
+    with pytest.raises(ValueError, match="no method 'SVMs'"):
+        make_plan(find_experiments(["comparison"]), Scope(("debtags-mini",), ("SVMs",)))
 
 
 def test_without_data_the_embedded_data_set_is_run_on(monkeypatch, tmp_path):
     monkeypatch.delenv("GROPLE_DATA", raising=False)
     monkeypatch.setenv("GROPLE_CACHE", str(tmp_path))
-    found, missing = present(quick=True)
+    found, missing = present_datasets(quick=True)
     assert found == ["debtags-mini"]
     assert "medical" in missing
     with pytest.raises(ValueError, match="medical is not on this machine"):
-        present(["medical"])
+        present_datasets(["medical"])
 
 
-def test_a_critical_difference_diagram_shows_what_it_is_given():
-    _, methods, ranks = published_ranks("accuracy")
-    test = nemenyi(ranks)
-    ax = plot_critical_difference(test.average_ranks, methods, test.critical_difference)
-    texts = [text.get_text() for text in ax.texts]
-    assert "GroPLE  1.68" in texts
-    assert "CD 3.17" in texts
-    low, high = ax.get_xlim()
-    for line in ax.lines:
-        assert low <= min(line.get_xdata())
-        assert max(line.get_xdata()) <= high
-
-
-def test_pictures_draw_on_given_axes():
-    from matplotlib.figure import Figure
-
-    axes = Figure().subplots(4)
-    assert plot_grid([[0.1, np.nan]], ["a"], ["b", "c"], ax=axes[0]) is axes[0]
-    assert plot_lines([1, 2], {"a": [1, 2]}, ax=axes[1], logarithmic=True) is axes[1]
-    assert plot_pairs(["a"], [1], [2], ("x", "y"), ax=axes[2]) is axes[2]
-    assert plot_presence([[0.0, 1.0]], ["a"], ax=axes[3]) is axes[3]
-    assert axes[1].get_yscale() == "log"
+def test_settings_are_text_that_equal_settings_share():
+    assert setting_text({"b": 1.0, "a": 2}) == setting_text({"a": 2, "b": 1.0})

@@ -73,7 +73,7 @@ def scores_along(
         yield from estimator._along(settings, moments)
     elif isinstance(estimator, GroPLE) and getattr(estimator.solver, "init", "") == "published":
         moments = summarise(X, B, max_kept_rows=0).matrices() if moments is None else moments
-        yield from _published_grople(estimator, settings, moments, precision)
+        yield from _published_grople(estimator, settings, X, moments, precision)
     else:
         for setting in settings:
             model = clone(estimator).set_params(**setting, decision="sign")
@@ -81,7 +81,7 @@ def scores_along(
 
 
 def _published_grople(
-    estimator: GroPLE, settings: Sequence[Setting], moments: Any, precision: Any
+    estimator: GroPLE, settings: Sequence[Setting], X: Any, moments: Any, precision: Any
 ) -> Iterator[tuple[Setting, Scores]]:
     """Yield GroPLE as published: one embedding for all (α, β) with the same other parameters."""
     alike: dict[Any, list[tuple[Setting, GroPLE]]] = {}
@@ -94,6 +94,6 @@ def _published_grople(
     for part in alike.values():
         pairs = [(float(model.alpha), float(model.beta)) for _, model in part]
         _, embedding = published_stages(moments.labels, part[0][1]._settings())
-        path = published_path(moments, embedding, pairs, dtype=precision)
+        path = published_path(moments, embedding, pairs, X=X, dtype=precision)
         for (setting, _), (_, scores) in zip(part, path, strict=True):
             yield setting, scores.expanded(varying, constants)

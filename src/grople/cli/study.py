@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as Bars
 
-from grople.cli.console import make_console
-
-if TYPE_CHECKING:
-    from grople.study.engine import Progress
+from grople.cli.console import make_console, progress
 
 __all__ = ["app"]
 
@@ -24,10 +19,8 @@ app = typer.Typer(help="Run the paper's experiments and report on them.", no_arg
 
 #: Seconds between two plain lines where there is no terminal.
 LINE_EVERY = 10.0
-#: What a run takes where nothing else is said.
-PROTOCOLS, BUDGET = "published,nested", 600.0
 
-Store = Annotated[Path, typer.Option("--store", help="Folder of the results.", metavar="DIR")]
+StoreFolder = Annotated[Path, typer.Option("--store", help="Folder of the results.", metavar="DIR")]
 
 
 @app.command(
@@ -43,7 +36,7 @@ def run(
             metavar="EXPERIMENT…",
         ),
     ],
-    store: Store,
+    store: StoreFolder,
     data: Annotated[
         str, typer.Option(help="Data sets (names or files), with commas between them.")
     ] = "",
@@ -51,11 +44,12 @@ def run(
         str,
         typer.Option(
             help="Methods of the comparison: names, paper (its eight, the default); in the nested "
-            "protocol also rivals (Ridge, LinearSVC, Logistic, ExtraTrees) and nonlinear "
-            "(GroPLE-nonlinear, LinearSVC-nonlinear: features that are not linear in the rows)."
+            "protocol also others (Ridge, LinearSVC, Logistic, ExtraTrees)."
         ),
     ] = "",
-    protocols: Annotated[str, typer.Option(help="Protocols of the comparison.")] = PROTOCOLS,
+    protocols: Annotated[
+        str, typer.Option(help="Protocols of the comparison.")
+    ] = "published,nested",
     quick: Annotated[
         bool, typer.Option("--quick", help="A faithful small version: minutes, not hours.")
     ] = False,
@@ -65,7 +59,7 @@ def run(
             help="Seconds a fold that BSVM and MLSF may take; beyond it dimension takes one fold.",
             min=0.0,
         ),
-    ] = BUDGET,
+    ] = 600.0,
     grid: Annotated[
         str,
         typer.Option(
@@ -76,81 +70,57 @@ def run(
     folds: Annotated[
         int | None, typer.Option(help="Only the first so many of the five folds.", min=1, max=5)
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Batches of units at a time.", min=1)] = 1,
-    backend: Annotated[
-        str, typer.Option(help="Backend of joblib: loky (here), dask (a cluster), …")
-    ] = "loky",
+    jobs: Annotated[int, typer.Option(help="Jobs at a time.", min=1)] = 1,
     scheduler: Annotated[
-        str, typer.Option(help="Address of a dask scheduler, for --backend dask.")
+        str, typer.Option(help="Address of a Dask scheduler, to compute on a cluster.")
     ] = "",
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
-    choices: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file of units (grople study export): what they chose inside the training rows "
-            "in the nested protocol is taken over instead of searched again. A third of the time.",
-            metavar="FILE",
-        ),
-    ] = None,
 ) -> None:
     """Compute what the store lacks of these experiments. Interrupt and run again as you like."""
-    from grople.study.engine import run as run_plan
-    from grople.study.experiments import chosen
-    from grople.study.report import missing_data
-    from grople.study.running import make_plan, present, with_choices
-    from grople.study.sharing import read_units
-    from grople.study.store import Store as Results
+    from grople.study import (
+        Scope,
+        Store,
+        find_experiments,
+        make_plan,
+        present_datasets,
+        run_plan,
+    )
 
-    known = read_units(choices).units if choices else {}
     console, notes = make_console(), make_console(stderr=True)
-    wanted = chosen(experiments)
-    datasets, missing = present(_split(data), quick=quick)
+    wanted = find_experiments(experiments)
+    datasets, missing = present_datasets(_split(data), quick=quick)
     if missing:
-        notes.print(missing_data(missing), style="yellow")
-    with notes.status("planning"):
-        plan = make_plan(
-            wanted,
-            datasets,
-            methods=_split(methods),
-            protocols=_split(protocols),
-            quick=quick,
-            budget=budget,
-            seed=seed,
-            grid=grid,
-            folds=folds,
+        notes.print(
+            f"not on this machine, and left out: {', '.join(missing)}. Set GROPLE_DATA to the "
+            "folder that holds them, or fetch them with `grople data fetch NAME`.",
+            style="yellow",
         )
-    plan = with_choices(plan, known)
-    if choices and not any(batch.choices for batch in plan):
-        notes.print(f"{choices} holds no choices of these units: all is searched", style="yellow")
-    units = sum(len(batch.settings) for batch in plan)
-    # What decides the results, and nothing of where and how they were computed.
-    settings = {
-        "data": data, "methods": methods,
-        "protocols": protocols if protocols != PROTOCOLS else "",
-        "quick": quick, "budget": budget if budget != BUDGET else None,
-        "grid": grid if grid != "full" else "", "folds": folds, "seed": seed or None,
-        "choices": choices.name if choices else "",
-    }  # fmt: skip
-    with Results(store) as results:
-        results.remember(_command(experiments, settings))
-    console.print(f"{units} units on {', '.join(datasets)}; results in {store}")
+    scope = Scope(
+        tuple(datasets), tuple(_split(methods)), tuple(_split(protocols)), quick, grid, folds,
+        budget, seed,
+    )  # fmt: skip
+    results = Store(store)
+    with notes.status("planning"):
+        plan = make_plan(wanted, scope)
+    results.note_plan([experiment.name for experiment in wanted], asdict(scope))
+    console.print(f"{len(plan)} runs on {', '.join(datasets)}; results in {store}")
     try:
-        with _cluster(backend, scheduler), _shown() as report:
-            outcome = run_plan(plan, store, jobs=jobs, backend=backend, report=report)
+        with _shown() as report:
+            outcome = run_plan(plan, results, jobs=jobs, scheduler=scheduler, report=report)
     except KeyboardInterrupt:
-        notes.print("interrupted: finished units are stored, the same command goes on with them")
+        notes.print("interrupted: finished runs are stored, the same command goes on with them")
         raise typer.Exit(130) from None
-    console.print(f"{outcome.computed} units computed, {outcome.already} were there")
+    console.print(f"{outcome.computed} runs computed, {outcome.already} were there")
+    for failure in outcome.failures:
+        notes.print(f"failed: {failure}", style="red", soft_wrap=True)
     if outcome.failures:
-        for what, reason in outcome.failures:
-            notes.print(f"failed: {what}: {reason}", style="red", soft_wrap=True)
-        notes.print("The other units are stored; running again tries these once more.")
+        notes.print("The other runs are stored; running again tries these once more.")
         raise typer.Exit(1)
 
 
 @app.command(epilog="Example: grople study report --store study -o report.html")
 def report(
-    store: Store,
+    store: StoreFolder,
     output: Annotated[
         Path,
         typer.Option(
@@ -158,96 +128,15 @@ def report(
         ),
     ] = Path("report.html"),
     files: Annotated[
-        bool, typer.Option(help="Also write tables (CSV, LaTeX) and figures (SVG, PNG) beside it.")
+        bool, typer.Option(help="Also write tables (CSV) and figures (SVG, PNG) next to it.")
     ] = True,
 ) -> None:
     """Write the report on a store: one page that works offline."""
-    from grople.study.report import write_report
-    from grople.study.store import Store as Results
+    from grople.study import Store, write_report
 
-    console = make_console()
-    with Results(store, create=False) as results:
-        results.check()
-        folder = write_report(results, output, files=files)
-    beside = files and output.suffix != ".md"
-    console.print(f"wrote {output}" + (f", tables and figures in {folder}" if beside else ""))
-
-
-@app.command(
-    epilog="Example: grople study forget --store study --task nested --method GroPLE",
-)
-def forget(
-    store: Store,
-    task: Annotated[
-        str, typer.Option(help="published, nested, approximation, sparsity or cost.")
-    ] = "",
-    method: Annotated[str, typer.Option(help="Units of this method.")] = "",
-    data: Annotated[str, typer.Option(help="Units of this data set.")] = "",
-) -> None:
-    """Remove units whose code has changed, so that the next run computes them again."""
-    from grople.study.store import Store as Results
-    from grople.study.tasks import TASKS
-
-    if task and task not in TASKS:
-        raise ValueError(f"no task is called {task!r}; there are {', '.join(TASKS)}")
-    with Results(store, create=False) as results:
-        results.check()
-        count = results.forget(task or None, data or None, method or None)
-    make_console().print(f"forgot {count} units")
-
-
-@app.command(
-    name="export",
-    epilog="Example: grople study export --store study -o units.jsonl.gz",
-)
-def export_(
-    store: Store,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file: .jsonl or .jsonl.gz.", metavar="FILE"),
-    ],
-    rows: Annotated[
-        bool,
-        typer.Option(
-            help="Also what units hold of each test row, for comparisons row by row: most of the "
-            "file."
-        ),
-    ] = True,
-) -> None:
-    """Write all units to one file, to keep them or to bring them together with others."""
-    from grople.study.sharing import export_units
-    from grople.study.store import Store as Results
-
-    with Results(store, create=False) as results:
-        results.check()
-        count = export_units(results, output, rows=rows)
-    make_console().print(f"wrote {count} units to {output}")
-
-
-@app.command(name="import", epilog="Example: grople study import units.jsonl.gz --store study")
-def import_(
-    file: Annotated[Path, typer.Argument(help="A file of grople study export.", metavar="FILE")],
-    store: Store,
-) -> None:
-    """Add the units of a file to a store; what is there stays, and is not computed again."""
-    from grople.study.sharing import import_units, read_units
-    from grople.study.store import Store as Results
-
-    found = read_units(file)
-    with Results(store) as results:
-        count = import_units(results, found)
-    make_console().print(f"{count} units were new; they are in {store} now")
-
-
-def _command(experiments: Sequence[str], settings: Mapping[str, object]) -> str:
-    """Return the command that computes the same, in a store of its reader's."""
-    words = ["grople", "study", "run", *experiments]
-    for name, value in settings.items():
-        if value is True:
-            words.append(f"--{name}")
-        elif value not in ("", None, False):
-            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
-    return f"{shlex.join(words)} --store DIR"
+    folder = write_report(Store(store, create=False), output, files=files)
+    more = f", tables and figures in {folder}" if files and output.suffix != ".md" else ""
+    make_console().print(f"wrote {output}{more}")
 
 
 def _split(text: str) -> list[str]:
@@ -255,64 +144,25 @@ def _split(text: str) -> list[str]:
 
 
 @contextmanager
-def _cluster(backend: str, scheduler: str) -> Iterator[None]:
-    if backend != "dask":
-        yield
-        return
-    from grople.errors import require
+def _shown() -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress with the time that is left: a bar on a terminal, lines elsewhere."""
+    from grople.study import duration
 
-    client = require("distributed", "dask", "The dask backend").Client
-    with client(scheduler or None):
-        yield
+    notes = make_console(stderr=True)
+    begun = last = time.monotonic()
+    first: int | None = None
+    with progress() as bar:
 
-
-@contextmanager
-def _shown() -> Iterator[Callable[[Progress], None]]:
-    """Show progress: a bar on a terminal, plain lines elsewhere."""
-    console = make_console(stderr=True)
-    if not console.is_terminal:
-        yield _Lines(lambda text: console.print(text))
-        return
-    with Bars(
-        BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), console=console
-    ) as bars:
-        task = bars.add_task("", total=None)
-
-        def show(progress: Progress) -> None:
-            bars.update(
-                task,
-                completed=progress.done,
-                total=progress.total,
-                description=_tail(progress),
-            )
+        def show(what: str, done: int, total: int) -> None:
+            nonlocal first, last
+            now = time.monotonic()
+            first = done if first is None else first
+            left = ""
+            if first < done < total:
+                left = f", {duration((now - begun) / (done - first) * (total - done))} left"
+            bar(f"{what} ({done} of {total} runs{left})", done, total)
+            if not notes.is_terminal and (now - last >= LINE_EVERY or done == total):
+                last = now
+                notes.print(f"{done} of {total} runs{left}{', ' + what if what else ''}")
 
         yield show
-
-
-class _Lines:
-    """A plain line now and then, and one at the end."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write, self._last, self._done = write, 0.0, -1
-
-    def __call__(self, progress: Progress) -> None:
-        finished = progress.done == progress.total
-        now = time.monotonic()
-        if progress.done == self._done or not (finished or now - self._last >= LINE_EVERY):
-            return
-        self._last, self._done = now, progress.done
-        self._write(f"{progress.done}/{progress.total} units{_tail(progress, ', ')}")
-
-
-def _tail(progress: Progress, before: str = "") -> str:
-    parts = []
-    if progress.seconds_left is not None and progress.done < progress.total:
-        parts.append(f"{_duration(progress.seconds_left)} left")
-    parts += [part for part in (progress.last, progress.best) if part]
-    return before + ", ".join(parts) if parts else ""
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

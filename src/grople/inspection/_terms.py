@@ -5,6 +5,11 @@ from __future__ import annotations
 __all__ = ["TERMS", "explain"]
 
 TERMS = {
+    "F_F": "Friedman's statistic of average ranks, after Iman and Davenport: large where methods "
+    "do not all rank alike.",
+    "CD": "Nemenyi's critical difference: average ranks further apart than this differ, p < .05.",
+    "p (Wilcoxon)": "Probability of signed ranks like these over data sets if neither is better.",
+    "p (Holm)": "The same, made larger as several methods are compared.",
     "label": "One of the tags, topics or classes of which a row may carry several.",
     "row": "One example: a text, a package, a picture, with its features and its labels.",
     "feature": "One number known of every row, such as the weight of a word in a text.",

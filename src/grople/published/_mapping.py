@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
@@ -26,6 +27,8 @@ Array = NDArray[Any]
 START_RIDGE, TOLERANCE = 0.01, 1e-4
 #: The most steps.
 STEPS = 500
+#: A sparse product does about a fifteenth as much a second as a dense one.
+SPARSE_COST = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +152,15 @@ def cached_narrow(matrix: Array) -> Callable[[Array], Array]:
         return np.asarray(copies[Z.dtype] @ Z)
 
     return product
+
+
+def sparse_products(X: Any, dtype: Any) -> Callable[[Array], Array] | None:
+    """Return ``Z ↦ XᵀXZ`` by the rows where they are so sparse that this pays, else None."""
+    if not sp.issparse(X) or 2 * SPARSE_COST * X.nnz >= X.shape[1] ** 2:
+        return None
+    rows = sp.csr_array(X, dtype=dtype)
+    transposed = rows.T.tocsr()
+    return lambda Z: np.asarray(transposed @ (rows @ Z))
 
 
 def mapping_start(xtx: Array, xtu: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ from grople.moments import LabelMoments, MatrixMoments, RowSummary
 from grople.optim import single_threaded
 from grople.published._embedding import PublishedEmbedding, drop_dead, published_embedding
 from grople.published._groups import published_groups
-from grople.published._mapping import PublishedProblem, mapping_problem, mapping_start, nudged_gram
+from grople.published._mapping import (
+    PublishedProblem,
+    mapping_problem,
+    mapping_start,
+    nudged_gram,
+    sparse_products,
+)
 from grople.solver import FittedModel, Groups, LinearScores, Settings
 from grople.solver._held_out import finish_model, held_out_by_folds
 
@@ -65,6 +72,7 @@ def published_path(
     embedding: PublishedEmbedding,
     pairs: Iterable[tuple[float, float]],
     *,
+    X: Any = None,
     dtype: Any = np.float64,
 ) -> Iterator[tuple[tuple[float, float], LinearScores]]:
     """Yield (α, β) with the scores of the published scheme; all share what does not depend on them.
@@ -77,6 +85,8 @@ def published_path(
         Of these labels, by :func:`published_stages`.
     pairs : iterable of tuple of float
         The (α, β).
+    X : sparse array, optional
+        Those rows: where they are sparse enough, products with them are faster.
     dtype : dtype
         Precision of the descents; single takes half the time, and a few decisions near zero differ.
 
@@ -92,6 +102,8 @@ def published_path(
     """
     problem, start = stage_three(moments, embedding)
     start = start.astype(dtype)
+    if (products := sparse_products(X, dtype)) is not None:
+        problem = replace(problem, gram=products)
     for alpha, beta in pairs:
         Z = problem.solve(alpha, beta, start).Z
         yield (alpha, beta), LinearScores(Z, np.zeros(Z.shape[1]), embedding.V)
