@@ -48,7 +48,7 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
     weights = 0.5 * (1 + np.arange(60) % 3)
     return {
         "grople": (GroPLE(4, 2).fit(X[FIRST], pd.DataFrame(Y[FIRST], **names)), None, X),
-        "weights": (GroPLE(4, 2, decision="sign").fit(X[FIRST], Y[FIRST], weights), None, X),
+        "weights": (GroPLE(4, 2, experts=["linear"], decision="sign").fit(X[FIRST], Y[FIRST], weights), None, X),
         "text": (GroPLE(4, 2, decision="micro_f1").fit(rows, DATA.Y[FIRST]), text,
                  text.transform(TEXTS)),
         "rows": (GroPLE(2, 2, gamma=1.0).fit(WIDE.X[FIRST], WIDE.Y[FIRST]), None, WIDE.X),

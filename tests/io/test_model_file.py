@@ -228,12 +228,14 @@ def test_the_decision_can_be_changed_afterwards(
 
 
 def test_a_decision_that_was_not_fitted(tmp_path: Path) -> None:
-    model = GroPLE(decision="sign").fit(X, Y)
+    model = GroPLE(experts=["linear"], decision="sign").fit(X, Y)
     loaded = reloaded(model, tmp_path)
     for learner in (model, loaded):
         learner.set_params(decision="accuracy")
     assert_same_predictions(loaded, model)  # from the rows, which the file has
-    bare = reloaded(GroPLE(decision="sign").fit(X, Y), tmp_path, with_rows=False)
+    bare = reloaded(
+        GroPLE(experts=["linear"], decision="sign").fit(X, Y), tmp_path, with_rows=False
+    )
     with pytest.raises(ValueError, match="without its rows"):
         bare.set_params(decision="accuracy").predict(X)
 
