@@ -45,10 +45,11 @@ def models() -> dict[str, tuple[Any, Any, Any]]:
     numbers = plain_columns([f"feature {i}" for i in range(X.shape[1])], unit_rows=True)
     scaled = numbers.transform(X)
     search = GroPLECV(3, 2, alpha=[0.0, 1.0], gamma=1.0, cv=2, solver=Solver(tol=1e-3))
+    linear = GroPLE(4, 2, experts=["linear"], decision="sign")
     weights = 0.5 * (1 + np.arange(60) % 3)
     return {
         "grople": (GroPLE(4, 2).fit(X[FIRST], pd.DataFrame(Y[FIRST], **names)), None, X),
-        "weights": (GroPLE(4, 2, experts=["linear"], decision="sign").fit(X[FIRST], Y[FIRST], weights), None, X),
+        "weights": (linear.fit(X[FIRST], Y[FIRST], weights), None, X),
         "text": (GroPLE(4, 2, decision="micro_f1").fit(rows, DATA.Y[FIRST]), text,
                  text.transform(TEXTS)),
         "rows": (GroPLE(2, 2, gamma=1.0).fit(WIDE.X[FIRST], WIDE.Y[FIRST]), None, WIDE.X),

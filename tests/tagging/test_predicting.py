@@ -94,7 +94,6 @@ def test_blocks_do_not_matter(model, data):
 @pytest.mark.parametrize(
     "estimator",
     [
-        GroPLE(5, 3, random_state=0),
         GroPLE(5, 3, experts=["linear"]),
         Ridge(1.0),
         BSVM(decision="sign"),
@@ -104,11 +103,8 @@ def test_shares_add_up_to_the_score(estimator, data, sparse):
     X = sp.csr_array(data.X) if sparse else np.asarray(sp.csr_array(data.X).toarray())
     fitted = estimator.fit(X[:200], data.Y[:200])
     explainer = Explainer(fitted, data.feature_names, data.label_names, n_features=4, n_labels=2)
-    scores = fitted.fitted_model_.linear(X[200:210])
-    others = getattr(fitted, "selection_", [])[1:]
-    assert explainer.is_partial == any(expert["weight"] > 0 for expert in others)
-    if not explainer.is_partial:
-        np.testing.assert_allclose(scores, fitted.decision_function(X[200:210]), atol=1e-12)
+    scores = fitted.decision_function(X[200:210])
+    assert explainer.is_exact
     for row in range(10):
         for why in explainer.explain(X[[200 + row]], range(12)):
             score = scores[row, data.label_names.index(why.label)]
@@ -122,7 +118,27 @@ def test_shares_add_up_to_the_score(estimator, data, sparse):
             assert why.score == pytest.approx(score, abs=1e-10)
 
 
-def test_shares_are_those_of_the_coefficients(model, data):
+def test_shares_of_joined_experts_are_what_leaving_out_changes(data):
+    X = sp.csr_array(data.X)
+    fitted = GroPLE(5, 3, random_state=0).fit(X[:200], data.Y[:200])
+    assert any(expert["weight"] > 0 for expert in fitted.selection_[1:])
+    explainer = Explainer(fitted, data.feature_names, data.label_names, n_features=99)
+    row = X[[205]]
+    scores = fitted.decision_function(row)[0]
+    empty = fitted.decision_function(sp.csr_array(row.shape))[0]
+    for label, why in enumerate(explainer.explain(row, range(12))):
+        assert not why.exact
+        assert (why.score, why.base) == (scores[label], empty[label])
+        shares = dict(why.features)
+        for j in row.indices:
+            without = row.toarray()
+            without[0, j] = 0.0
+            change = scores[label] - fitted.decision_function(sp.csr_array(without))[0, label]
+            assert shares.get(data.feature_names[j], 0.0) == pytest.approx(change, abs=1e-12)
+
+
+def test_shares_are_those_of_the_coefficients(data):
+    model = GroPLE(5, 3, experts=["linear"]).fit(data.X, data.Y)
     x = sp.csr_array(data.X[[5]])
     [why] = Explainer(model, data.feature_names, data.label_names, n_features=99).explain(x, [4])
     expected = {
@@ -145,14 +161,18 @@ def test_a_label_that_shares_no_dimension_takes_nothing_from_others():
     assert all(abs(share) < 1e-8 for _, share in why.co_labels)
 
 
-def test_what_is_not_linear_is_not_explained(data):
-    for other in (
-        make_method("extratrees", "sign", estimator__n_estimators=3, cv=None),
-        MLSF(decision="sign", random_state=0),
-    ):
-        fitted = other.fit(data.X, data.Y)
-        with pytest.raises(ValueError, match="not linear"):
-            Explainer(fitted, data.feature_names, data.label_names)
+def test_other_classifiers_are_not_explained(data):
+    other = make_method("extratrees", "sign", estimator__n_estimators=3, cv=None)
+    with pytest.raises(ValueError, match="not linear"):
+        Explainer(other.fit(data.X, data.Y), data.feature_names, data.label_names)
+
+
+def test_chains_of_labels_are_explained_by_leaving_out(data):
+    fitted = MLSF(decision="sign", random_state=0).fit(data.X, data.Y)
+    explainer = Explainer(fitted, data.feature_names, data.label_names)
+    [why] = explainer.explain(sp.csr_array(data.X[[5]]), [4])
+    assert not why.exact
+    assert why.score == fitted.decision_function(data.X[[5]])[0, 4]
 
 
 def written(model, data, format, names=None, **options):

@@ -69,7 +69,7 @@ def predict(
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Say which features and other labels are behind each label, exactly."
+            "--explain", help="Say which features and other labels are behind each label."
         ),
     ] = False,
     reading: dict[str, Any],
@@ -103,10 +103,10 @@ def predict(
     # The format of the file that was learnt from says nothing about this one.
     how = o.make_reading(reading, tagger.reading.for_records(None))
     explainer = Explainer(tagger.model, features.names.tolist(), labels) if explain else None
-    if explainer is not None and explainer.is_partial and not quiet:
+    if explainer is not None and not explainer.is_exact and not quiet:
         make_console(stderr=True).print(
-            "Note: explained is the linear expert's score, which counts with those of others; "
-            "grople fit --experts linear keeps to it",
+            "Note: scores of several experts are no sums: each share is what leaving that feature "
+            "out takes away; grople fit --experts linear has exact sums",
             style="yellow", soft_wrap=True,
         )  # fmt: skip
     # On a terminal the tags themselves show that it goes on.

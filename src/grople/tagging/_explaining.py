@@ -4,6 +4,9 @@ Scores are linear, ``s = x Z V + c`` with c the scores of an empty row. So a lab
 plus one share a feature, ``x_j (Z V)_jl``. And ``s − c`` lies in the row space of V, onto which
 ``Π = V⁺V`` projects, so it is also c plus one share a label, ``(s − c)_m Π_ml``: what label m's own
 evidence adds to label l through the dimensions that they share. Both sums are the score.
+
+Joined scores of several experts are no such sums. There a feature's share is how much the score
+falls when the feature alone is left out of the row; what interacts counts in several shares.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from grople.experts import Stack
 from grople.solver import LinearScores
 
 __all__ = ["Explainer", "Explanation"]
@@ -45,6 +47,9 @@ class Explanation:
         The sum of all other shares.
     own : float
         The share of the label's own evidence.
+    exact : bool
+        Whether the shares are those of a sum; else features were left out one by one, and labels
+        have no shares.
     """
 
     label: str
@@ -55,6 +60,7 @@ class Explanation:
     own: float
     co_labels: tuple[Share, ...]
     other_labels: float
+    exact: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -66,16 +72,17 @@ class Explanation:
             "own": self.own,
             "co_labels": dict(self.co_labels),
             "other_labels": self.other_labels,
+            "exact": self.exact,
         }
 
 
 class Explainer:
-    """Explains the scores of a fitted linear model, or those of the linear one of several experts.
+    """Explains the scores of a fitted model: linear ones exactly, joined ones by leaving out.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with scores that are linear in the features.
+        Fitted, with scores that are linear in the features or joined from several experts.
     feature_names, label_names : sequence of str
         Names.
     n_features, n_labels : int
@@ -103,8 +110,8 @@ class Explainer:
         n_features: int = 5,
         n_labels: int = 3,
     ) -> None:
-        joined = model.fitted_model_.scorer
-        scores = joined.linear if isinstance(joined, Stack) else joined
+        fitted = model.fitted_model_
+        scores = fitted.linear
         if model._targets.kind == "binary":
             raise ValueError("a model of two classes has no labels to explain")
         if not isinstance(scores, LinearScores):
@@ -112,8 +119,9 @@ class Explainer:
                 f"the scores of {type(model).__name__} are not linear in the features: there is "
                 "no exact explanation"
             )
-        #: Whether other experts count as well, of which it says nothing.
-        self.is_partial = scores is not joined
+        #: Whether shares are those of a sum.
+        self.is_exact = scores is fitted.scorer
+        self._fitted = fitted
         self._scores = scores
         self._base = scores.intercepts()
         self._basis = _row_space(scores.V)
@@ -125,6 +133,8 @@ class Explainer:
     def explain(self, row: Any, labels: Sequence[int]) -> list[Explanation]:
         """Explain the scores of some labels of one row (a matrix with a single row)."""
         columns, values = _non_zeros(row)
+        if not self.is_exact:
+            return self._left_out(columns, values, labels)
         Z, V = self._scores.Z[columns], self._scores.V
         evidence = values @ Z if V is None else (values @ Z) @ V
         chosen = np.asarray(labels, dtype=np.intp)
@@ -133,6 +143,28 @@ class Explainer:
             self._explanation(int(label), columns, shares[:, i], evidence)
             for i, label in enumerate(chosen)
         ]
+
+    def _left_out(self, columns: Array, values: Array, labels: Sequence[int]) -> list[Explanation]:
+        """Compare the row with rows that lack one of its features each, and with an empty one."""
+        k = len(columns)
+        entries = np.tile(values, (k + 2, 1))
+        entries[np.arange(1, k + 1), np.arange(k)] = 0.0
+        entries[k + 1] = 0.0
+        starts = np.arange(k + 3) * k
+        shape = k + 2, self._scores.n_features
+        rows = sp.csr_array((entries.ravel(), np.tile(columns, k + 2), starts), shape=shape)
+        rows.eliminate_zeros()
+        found = self._fitted.scores(rows)
+        names = [self._feature_names[int(j)] for j in columns]
+        explanations = []
+        for label in labels:
+            score, base = float(found[0, label]), float(found[-1, label])
+            shown, others = _largest(score - found[1:-1, label], names, self._n_features)
+            explanations.append(
+                Explanation(self._label_names[label], score, base, shown, others,
+                            score - base, (), 0.0, exact=False)
+            )  # fmt: skip
+        return explanations
 
     def _explanation(
         self, label: int, columns: Array, shares: Array, evidence: Array
