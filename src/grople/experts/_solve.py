@@ -28,7 +28,7 @@ Array = NDArray[Any]
 Replay = Callable[[Any], Array]
 
 #: Rows of the sample below which, and held-out scores beyond which, the linear expert is alone.
-LEAST_ROWS, MOST_SCORES = 100, 50_000_000
+LEAST_ROWS, MOST_SCORES = 100, 25_000_000
 #: Pairs of rows and labels that weights are fitted on.
 WEIGHED_PAIRS = 1_000_000
 #: An expert stays if the log loss would rise by so much without it, relatively.
