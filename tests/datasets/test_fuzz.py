@@ -97,6 +97,10 @@ def damaged(draw: st.DrawFn, contents: list[bytes]) -> bytes:
     return bytes(content)
 
 
+def test_a_table_of_labels_alone_is_refused_for_one_reason(tmp_path: Path) -> None:
+    outcome(tmp_path / "labels", b"label_a\tlabel_b\n1\t0\t1\n2\t1\t0\n", "tsv")
+
+
 @pytest.mark.parametrize("format", VALID)
 @fuzz
 @given(data=st.data())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grople.moments import ExactSum
@@ -54,6 +54,7 @@ def test_sums_are_those_of_whole_numbers(numbers, random):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 2**52), min_size=1, max_size=30), st.booleans())
+@example([2**51 - 5], True)
 def test_what_came_and_went_leaves_no_trace(numbers, sparse):
     def summed(values):
         array = np.array([[float(v), 0.0, 3.0] for v in values]).sum(axis=0, keepdims=True)

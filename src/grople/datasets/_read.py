@@ -115,6 +115,9 @@ def read_file(
     try:
         with opened(path, max_bytes) as source:
             reader = open_reader(source, reading)
+            if reader.declared:  # before the rows, as in blocks
+                chosen_columns(reader, source.path)
+                refuse_nothing(reader, source.path)
             batches = list(reader.batches())
             if not batches:
                 raise DataError("no rows: nothing to learn from", file=source.path)

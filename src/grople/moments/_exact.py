@@ -51,9 +51,11 @@ class ExactSum:
         if data.size and (data.min() < -HALF or data.max() >= HALF):
             above = np.floor((data + HALF) / LARGEST_SUM)
             data = data - above * LARGEST_SUM
-            if sp.issparse(low):
-                above = sp.csr_array((above, low.indices, low.indptr), shape=low.shape)
-                low = sp.csr_array((data, low.indices, low.indptr), shape=low.shape)
+            if sp.issparse(low):  # each with indices of its own: zeros go from either apart
+                above, low = (
+                    sp.csr_array((part, low.indices.copy(), low.indptr.copy()), shape=low.shape)
+                    for part in (above, data)
+                )
             else:
                 low = data
             high = added(high, above)
