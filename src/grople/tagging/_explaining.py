@@ -93,7 +93,7 @@ class Explainer:
     >>> from grople import GroPLE
     >>> from grople.datasets import load
     >>> data = load("debtags-mini")
-    >>> model = GroPLE(20, decision="sign").fit(data.X[:1000], data.Y[:1000])
+    >>> model = GroPLE(20, experts=["linear"]).fit(data.X[:1000], data.Y[:1000])
     >>> explainer = Explainer(model, data.feature_names, data.label_names)
     >>> why = explainer.explain(data.X[[1000]], [3])[0]
     >>> total = why.base + sum(share for _, share in why.features) + why.other_features
