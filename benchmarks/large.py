@@ -42,15 +42,17 @@ QUICK_SIZES = ((2_000, 1_000, 300), (6_600, 3_300, 1_000))
 QUICK_ROWS = ((2_000, 1_000, 300), (4_000, 1_000, 300))
 #: Labels a topic has, rows measured, labels of the peer's sample.
 PER_TOPIC, MEASURED, SAMPLE = 100, 2000, 16
-STAGES = ("moments", "groups", "embedding", "mapping", "decision")
+STAGES = ("moments", "groups", "embedding", "mapping", "kernel", "forest", "decision")
 
 
 def stage_seconds(model: GroPLE, X: Any, Y: Any) -> dict[str, float]:
     """Fit, and return the processor seconds of each stage."""
-    begun = [time.process_time()]
-    model.fit(X, Y, progress=lambda step, done, total: begun.append(time.process_time()))
-    pairs = itertools.pairwise(begun)
-    return {name: end - start for name, (start, end) in zip(STAGES, pairs, strict=True)}
+    begun = [("moments", time.process_time())]
+    model.fit(X, Y, progress=lambda step, *_: begun.append((step, time.process_time())))
+    spent = dict.fromkeys(STAGES, 0.0)
+    for (name, start), (_, end) in itertools.pairwise(begun):
+        spent[name] += end - start
+    return spent
 
 
 def data(n_rows: int, n_features: int, n_labels: int) -> tuple[Any, ...]:
