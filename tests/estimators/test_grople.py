@@ -229,6 +229,9 @@ def test_a_fit_tells_its_progress(small):
     assert [name for name, *_ in steps] == names
     assert [done for _, done, _ in steps] == [0, 1, 2, 3, 4, 5, 6]
     assert {total for *_, total in steps} == {6}
+    few = []
+    GroPLE().fit(small.X[:60], small.Y[:60], progress=lambda *step: few.append(step))
+    assert few[-1] == ("solved", 4, 4)
 
 
 # Rows and labels of every kind

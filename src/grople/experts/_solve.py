@@ -64,20 +64,19 @@ def solve_experts(
     ['linear', 'kernel', 'forest']
     """
     wanted = [name for name in EXPERTS[1:] if name in settings.experts]
-    if not wanted or not settings.evidence:
+    sample = summary.sample.first()
+    few = len(sample) < LEAST_ROWS or len(np.unique(sample.folds(HELD_OUT_FOLDS))) < 2
+    many = len(sample) * summary.n_labels > MOST_SCORES
+    if not wanted or not settings.evidence or few or many:
         return solve(summary, settings, progress)
     with single_threaded():
         started = time.perf_counter()
         n_steps = len(STEPS) + len(wanted)
         linear = fit_linear(summary, settings, lambda step, done, _: progress(step, done, n_steps))
-        sample = summary.sample.first()
-        few = len(sample) < LEAST_ROWS or len(np.unique(sample.folds(HELD_OUT_FOLDS))) < 2
-        if (
-            few
-            or not linear.stages.embedding.n_components
-            or len(sample) * summary.n_labels > MOST_SCORES
-        ):
-            return linear.finished(settings, linear.held_out())
+        if not linear.stages.embedding.n_components:  # nothing to map to
+            model = linear.finished(settings, linear.held_out())
+            progress("solved", n_steps, n_steps)
+            return model
         blocks = list(linear.held_out())
         seconds = {"linear": time.perf_counter() - started}
         replays: dict[str, tuple[Any, Replay]] = {
@@ -86,7 +85,7 @@ def solve_experts(
         for number, name in enumerate(wanted, len(STEPS) - 1):
             progress(name, number, n_steps)
             started = time.perf_counter()
-            replays[name] = _LEARN[name](summary, linear, sample, settings)
+            replays[name] = _LEARN[name](linear, sample, settings)
             seconds[name] = time.perf_counter() - started
         stack, selection = _joined(summary, linear, sample, replays)
         for tried in selection:
@@ -114,9 +113,7 @@ def _replay_blocks(blocks: Sequence[HeldOutBlock], n_rows: int) -> Replay:
     return lambda rows: scores[rows].astype(np.float64)
 
 
-def _learn_kernel(
-    summary: RowSummary, linear: LinearFit, sample: Sample, settings: Settings
-) -> tuple[Any, Replay]:
+def _learn_kernel(linear: LinearFit, sample: Sample, settings: Settings) -> tuple[Any, Replay]:
     V = linear.V
     scores, held_out = fit_kernel(
         sample, linear.points(sample.B), V, sample.folds(HELD_OUT_FOLDS), LANDMARKS
@@ -124,9 +121,7 @@ def _learn_kernel(
     return scores, lambda rows: held_out[rows] @ V
 
 
-def _learn_forest(
-    summary: RowSummary, linear: LinearFit, sample: Sample, settings: Settings
-) -> tuple[Any, Replay]:
+def _learn_forest(linear: LinearFit, sample: Sample, settings: Settings) -> tuple[Any, Replay]:
     n_trees = int(np.clip(GROWN_ROWS // len(sample), *TREES))
     scores, held_out = fit_forest(sample, linear.points(sample.B), linear.V, n_trees, settings.seed)
     return scores, held_out.scores

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from grople.decision._calibration import LEAST
 from grople.experts import FARTHEST, ForestScores, KernelScores, Landmarks, Stack
 from grople.io._graph import Graph, Value
 from grople.io._onnx_reranker import one_for_zero
@@ -18,8 +19,6 @@ __all__ = ["stack_scores"]
 Array = NDArray[Any]
 #: From scores to what a curve makes of them.
 Curve = Callable[[Graph, Value, Array, Array], Value]
-#: Probabilities are kept this far from 0 and 1 in log-odds, as in the library.
-LEAST = 1e-6
 
 
 def stack_scores(
